@@ -113,7 +113,7 @@ class Target:
         self.how = how
         self.answers: dict[Fraction, bool] = {}
         #: What was asked at a value, in the digits that decided.
-        self.asked: dict[Fraction, tuple[Node, Guarantee]] = {}
+        self.guarantees: dict[Fraction, tuple[Node, Guarantee]] = {}
         self.guesses = 0
         #: log ε at a value, less that of the target.
         self.points: dict[Fraction, float] = {}
@@ -131,7 +131,7 @@ class Target:
     def _met(self, value: Fraction, digits: int) -> bool:
         node = self.at(value)
         guarantee = node.epsilon(self.delta, digits, **self.how)
-        self.asked[value] = node, guarantee
+        self.guarantees[value] = node, guarantee
         epsilon = guarantee.epsilon
         self.remember(value, epsilon.upper)
         if epsilon.upper < INFINITY and exact.exact(epsilon.upper) <= self.epsilon:
@@ -250,8 +250,8 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
                 return min(before, value), max(before, value)
             before = value
     verb = "meets" if first else "does not meet"
-    if target.is_whole and not first and start in target.asked:
-        epsilon = target.asked[start][1].epsilon.rounded_up(6)
+    if target.is_whole and not first and start in target.guarantees:
+        epsilon = target.guarantees[start][1].epsilon.rounded_up(6)
         raise DomainError(
             f"{target.symbol}: found that already {target.symbol} = {start} has ε = {epsilon}, "
             f"needed at most the target ε = {echo(target.epsilon)}",
@@ -453,7 +453,7 @@ def calibrate_risk(
     target = _RiskTarget(node, name, _reachable(name, rational(value, name), at), at, digits)
     low, high = neighbours(target, digits)
     meets, fails = (low, high) if target.met(low) else (high, low)
-    at, reached = target.found[meets]
+    at, reached = target.risks[meets]
     return RiskCalibration(
         target.symbol.name, meets, fails, at, target.words, reached, target.epsilon
     )
@@ -488,7 +488,7 @@ class _RiskTarget(Target):
         self.words = name.replace("_", " ")
         if at is not None:
             self.words += f" at {_ASKED_AT[name]} {shown(rational(at, _ASKED_AT[name]))}"
-        self.found: dict[Fraction, tuple[Node, Bound]] = {}
+        self.risks: dict[Fraction, tuple[Node, Bound]] = {}
 
     def _risk(self, node: Node, digits: int) -> Bound:
         if self.name == "rho":
@@ -500,7 +500,7 @@ class _RiskTarget(Target):
     def _met(self, value: Fraction, digits: int) -> bool:
         node = self.at(value)
         risk = self._risk(node, digits)
-        self.found[value] = node, risk
+        self.risks[value] = node, risk
         self.remember(value, risk.upper)
         if exact.exact(risk.upper) <= self.epsilon:
             return True
@@ -708,7 +708,7 @@ def _calibrate(
         target, digits
     )
     meets, fails = (low, high) if target.met(low) else (high, low)
-    return Calibration(target.symbol.name, meets, fails, *target.asked[meets])
+    return Calibration(target.symbol.name, meets, fails, *target.guarantees[meets])
 
 
 def _against(exact: Calibration, by_orders: Calibration | None) -> str:

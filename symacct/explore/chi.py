@@ -255,10 +255,10 @@ class _Side:
     def value(self, l: int) -> Enclosure:
         """χ^l."""
 
-        def found(_: object) -> tuple[arb, Claim]:
+        def value_in_balls(_: object) -> tuple[arb, Claim]:
             return self.chi(l, BALL.bits), Claim(Kind.EXACT)
 
-        return certified_number(found, _DIGITS, f"chi^{l}", signed=True)
+        return certified_number(value_in_balls, _DIGITS, f"chi^{l}", signed=True)
 
     def chi(self, l: int, bits: int) -> arb:
         """χ^l to so many bits; PrecisionError where they are not reached."""

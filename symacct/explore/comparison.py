@@ -77,7 +77,7 @@ class TheoremRow:
     def cells(self) -> tuple[str, ...]:
         """The name and what it says at each order, for a table."""
         times = self.ratios or (None,) * len(self.values)
-        return self.name, *(_said(x, r) for x, r in zip(self.values, times, strict=True))
+        return self.name, *(_cell(x, r) for x, r in zip(self.values, times, strict=True))
 
     @property
     def wide_cells(self) -> tuple[str, ...]:
@@ -202,7 +202,7 @@ class Comparison(tuple[_R, ...]):
         return grid(self.headers, rows, below)
 
 
-def _said(value: Enclosure | str, times: Enclosure | None = None) -> str:
+def _cell(value: Enclosure | str, times: Enclosure | None = None) -> str:
     """A value on its safe side, what it is, and how many times the best known; or a dash."""
     if isinstance(value, str):
         return "–"
@@ -255,7 +255,7 @@ class ConvertedEpsilon:
     @property
     def cells(self) -> tuple[str, ...]:
         """The conversion, the theorem and ε, for a table."""
-        return self.conversion, self.theorem or "all", _said(self.epsilon)
+        return self.conversion, self.theorem or "all", _cell(self.epsilon)
 
     def wide_cells(self, known: Enclosure | str) -> tuple[str, ...]:
         """The cells, with the bound's side of the truth and its ratio to what is `known`."""
@@ -310,7 +310,7 @@ def compare_epsilon(
         one = budget.ask(share, lambda: _epsilon(ask, m, delta, conversion, by))  # noqa: B023
         rows.append(ConvertedEpsilon(conversion, by, one or f"not {late()}"))
     if not best or best.kind is not Kind.EXACT:
-        rows += _least(ask, m, delta, budget)
+        rows += _lower_bound_row(ask, m, delta, budget)
     return Comparison(("conversion", "theorem", "ε"), sorted(rows, key=_best_first), about(m))
 
 
@@ -321,7 +321,7 @@ def _guarantee(accountant: Accountant, m: Node, delta: Any) -> Guarantee | None:
     return None
 
 
-def _least(
+def _lower_bound_row(
     accountant: Accountant, m: Node, delta: Any, budget: Budget
 ) -> Iterator[ConvertedEpsilon]:
     """A lower bound of the true ε, in time."""

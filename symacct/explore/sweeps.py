@@ -87,14 +87,14 @@ def _answers(
         at = m.subs(dict(chosen)) if chosen else m
     except SymacctError as error:
         return [_error(error)] * len(numbers)
-    return [_asked(accountant, settings, at, number) for number in numbers]
+    return [_answer(accountant, settings, at, number) for number in numbers]
 
 
 def _error(error: SymacctError) -> Answer:
     return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _asked(accountant: Accountant, settings: Answer, m: Node, number: str) -> Answer:
+def _answer(accountant: Accountant, settings: Answer, m: Node, number: str) -> Answer:
     """The answer to one question, or its error."""
     by = tuple(settings["by"]) if isinstance(settings["by"], list) else settings["by"]
     try:
@@ -167,7 +167,7 @@ class ResultsFile:
         self._question = hashlib.sha256(_line(header))
         self._file = self._opened()
         try:
-            with self._told(lambda: "name another file"):
+            with self._errors_shown(lambda: "name another file"):
                 self._read()
         except BaseException:
             self.close()
@@ -263,7 +263,7 @@ class ResultsFile:
         self.records.update(records)
 
     @contextmanager
-    def _told(self, remedy: Callable[[], str]) -> Iterator[None]:
+    def _errors_shown(self, remedy: Callable[[], str]) -> Iterator[None]:
         """What the system says is wrong with the file, as our error."""
         try:
             yield
@@ -276,7 +276,7 @@ class ResultsFile:
         before = os.fstat(self._file.fileno()).st_size
         safe = f"{len(self.records):,} of {self._header['points']:,} points are safe"
         room = "make room and run the same sweep again to go on"
-        with self._told(lambda: f"{safe} in its first {before:,} bytes; {room}"):
+        with self._errors_shown(lambda: f"{safe} in its first {before:,} bytes; {room}"):
             self._file.seek(0, os.SEEK_END)
             self._file.write(b"".join(lines))
             self._file.flush()
@@ -288,7 +288,7 @@ class ResultsFile:
         content = b"".join([_line(self._header), *ordered])
         sorted_file = self.path.with_name(self.path.name + ".sorted")
         safe = "every point is safe in it, in the order of computation"
-        with self._told(lambda: f"{safe}; run the same sweep again to put it in order"):
+        with self._errors_shown(lambda: f"{safe}; run the same sweep again to put it in order"):
             self._file.seek(0)
             if self._file.read() == content:
                 return

@@ -1004,7 +1004,7 @@ def expansion(
     point = _point(symbol, at)
     if symbol != ALPHA and point not in (0, sympy.oo):
         opened.subs({symbol: point})  # DomainError where the parameter cannot be that
-    order_asked = _asked_order(symbol, alpha)
+    order_asked = _order_of(symbol, alpha)
     inner = point is not sympy.oo and point != 0 and symbol != ALPHA
     if point is sympy.oo and former is not None:
         former = 1 / former
@@ -1175,7 +1175,7 @@ def _point(symbol: sympy.Symbol, at: Numeric | None) -> sympy.Expr:
     return point
 
 
-def _asked_order(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
+def _order_of(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
     """The Rényi order of the expansion, which stays open if the variable is the order itself."""
     if symbol == ALPHA:
         if alpha is not None:
@@ -1326,8 +1326,8 @@ def optimum(
     claim = claim_at_line(m)
     xi, rho = _line(m)
     if epsilon is None:
-        return _for_delta(xi, rho, _given(delta, "delta"), claim)
-    return _for_epsilon(xi, rho, _given(epsilon, "epsilon"), claim)
+        return _for_delta(xi, rho, _positive_number(delta, "delta"), claim)
+    return _for_epsilon(xi, rho, _positive_number(epsilon, "epsilon"), claim)
 
 
 def claim_at_line(m: Node) -> Claim:
@@ -1356,7 +1356,7 @@ def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
     return sympy.simplify(curve - rho * ALPHA), sympy.factor(rho)
 
 
-def _given(value: Numeric | None, name: str) -> sympy.Expr:
+def _positive_number(value: Numeric | None, name: str) -> sympy.Expr:
     if value is None:
         return sympy.Symbol(name, positive=True)
     number = expression(typed_value(value, name))

@@ -79,23 +79,23 @@ class Names:
     kept: frozenset[Named] = frozenset()
     whole: Named | None = None
     differences: bool = False  # whether B(ε,l) is read by name
-    given: dict[Named, Any] = field(default_factory=dict)
+    functions: dict[Named, Any] = field(default_factory=dict)
     #: The theorems that the formulas written so far rest on.
     theorems: dict[str, Theorem] = field(default_factory=dict)
 
     def function(self, named: Named) -> Number:
         """The name as a SymPy function of the order."""
-        if named not in self.given:
+        if named not in self.functions:
             alike = [
                 known_name
-                for known_name in self.given
+                for known_name in self.functions
                 if known_name.letter == named.letter and known_name != self.whole
             ]
             number = "M" if named == self.whole else len(alike) + 1
             # B(l) >= 0 for even l, where it is read.
             known = {"nonnegative": True} if named.letter == "B" else {"real": True}
-            self.given[named] = sympy.Function(f"{named.letter}_{number}", **known)
-        return self.given[named]
+            self.functions[named] = sympy.Function(f"{named.letter}_{number}", **known)
+        return self.functions[named]
 
 
 class WritingArithmetic(SymbolicArithmetic):
@@ -117,14 +117,14 @@ def _(ctx: WritingArithmetic, eps: NodeCurve, orders: Iterable[int]) -> Differen
 
 
 class Writing(Evaluation):
-    """An evaluation in formulas for the open order `asked`; curves in `names` by name."""
+    """An evaluation in formulas for the open order `open_order`; curves in `names` by name."""
 
     def __init__(
         self, goal: Kind, by: By, names: Names, ctx: WritingArithmetic | None = None
     ) -> None:
         super().__init__(ctx or WritingArithmetic(names), goal, by)
         self.names = names
-        self.asked: Any = None
+        self.open_order: Any = None
 
     def curve(self, node: Node) -> NodeCurve:
         node = self.theorem_node(node)
@@ -233,7 +233,7 @@ class WrittenOperation(OperationCurve):
 
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         tau = dict(theorem.options).get("tau", 0)
-        if tau and isinstance(alpha, sympy.Expr) and alpha != self.evaluation.asked:
+        if tau and isinstance(alpha, sympy.Expr) and alpha != self.evaluation.open_order:
             raise OrderError(
                 f"{theorem.name} has a formula of its own below order {2 * tau}, and here it is "
                 f"read at the open order {alpha}",
@@ -351,7 +351,7 @@ def formula(m: Node, alpha: Numeric | None = None, by: By = None) -> sympy.Expr:
     """
     at = _order(m, alpha)
     writing = Writing(goal_of(m, by), by, Names())
-    writing.asked = at
+    writing.open_order = at
     return _finished(writing.body(writing.theorem_node(m))(at), at, _taken(m))
 
 
@@ -527,7 +527,7 @@ class _Draft:
 
     def _reads(self, e: sympy.Expr) -> Iterator[tuple[Named, Any]]:
         """Each name in the expression, and the order it is read at."""
-        meaning = {function: named for named, function in self.names.given.items()}
+        meaning = {function: named for named, function in self.names.functions.items()}
         for part in sympy.preorder_traversal(e):
             if isinstance(part, AppliedUndef):
                 yield meaning[part.func], part.args[0]
@@ -563,7 +563,7 @@ class _Draft:
     def _written(
         self, writing: Writing, curve: Callable[[Any], Any], at: Order, open_order: Order | None
     ) -> sympy.Expr:
-        writing.asked = open_order
+        writing.open_order = open_order
         return _finished(sympy.sympify(curve(at)), at, self.taken)
 
 

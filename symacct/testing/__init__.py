@@ -114,7 +114,7 @@ def assert_sound(
             x = float(exact(argument, "at"))
             truth = _truth(accountant, m, what, binary(x), conversion)
             where = f"{what}({echo(x)}) of {echo(m)}{means}"
-            value = _asked(function, x, where, whole=what == "rdp" and at is None)
+            value = _value(function, x, where, whole=what == "rdp" and at is None)
             fault = _fault(value, truth, where, share, times)
             if fault:
                 raise UnsoundError(fault)
@@ -128,7 +128,7 @@ def assert_sound(
     return Checked(len(places), widest)
 
 
-def _asked(function: Callable[[float], Any], x: float, where: str, whole: bool) -> Any:
+def _value(function: Callable[[float], Any], x: float, where: str, whole: bool) -> Any:
     """What the function says at x; of one that fails between whole orders, how to ask it there."""
     try:
         return function(x)
@@ -152,13 +152,13 @@ def _under(m: Node, relation: str) -> Node:
             return type(node)(node.children[0], node.parameters()["gamma"], relation)
         return node
 
-    node_under = moved(m)
-    if node_under.claim.adjacency is not None and str(node_under.claim.adjacency) != relation:
+    related = moved(m)
+    if related.claim.adjacency is not None and str(related.claim.adjacency) != relation:
         raise DomainError(
-            f"relation: found {echo(m)}, which is about {node_under.claim.adjacency} alone, needed "
+            f"relation: found {echo(m)}, which is about {related.claim.adjacency} alone, needed "
             f"{relation}, or an expression of samplings and compositions"
         )
-    return node_under
+    return related
 
 
 _DEFAULTS: dict[str, tuple[str, ...]] = {"rdp": ORDERS, "epsilon": DELTAS, "delta": EPSILONS}
@@ -175,7 +175,7 @@ def _truth(
         lower = ask(m, x, conversion)
         if lower.optimal:
             return ends(lower.asked)
-    return _least(accountant, m, what, x), min(ends(ask(m, x).asked)[1], _most(ask, m, x))
+    return _lower_end(accountant, m, what, x), min(ends(ask(m, x).asked)[1], _upper_end(ask, m, x))
 
 
 def _renyi(accountant: Accountant, m: Node, alpha: Fraction) -> tuple[Bound, Bound]:
@@ -189,7 +189,7 @@ def _renyi(accountant: Accountant, m: Node, alpha: Fraction) -> tuple[Bound, Bou
         return Fraction(0), high
 
 
-def _most(ask: Callable[..., Guarantee], m: Node, x: Fraction) -> Bound:
+def _upper_end(ask: Callable[..., Guarantee], m: Node, x: Fraction) -> Bound:
     """The upper end of the exact profile, where the laws are known."""
     try:
         return ends(ask(m, x, "exact", digits=_PROFILE_DIGITS).asked)[1]
@@ -197,7 +197,7 @@ def _most(ask: Callable[..., Guarantee], m: Node, x: Fraction) -> Bound:
         return math.inf
 
 
-def _least(accountant: Accountant, m: Node, what: str, x: Fraction) -> Bound:
+def _lower_end(accountant: Accountant, m: Node, what: str, x: Fraction) -> Bound:
     """The lower end of the exact profile, or of what post-processing leaves of it."""
     ask = accountant.lower_epsilon if what == "epsilon" else accountant.lower_delta
     try:

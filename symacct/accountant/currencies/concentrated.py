@@ -46,7 +46,7 @@ def zcdp(m: Node, digits: int = 10) -> Bound:
     >>> print((Gaussian(5) + Laplace(2)).zcdp())
     0.1265306598
     """
-    node, claim = _asked(m, "zcdp")
+    node, claim = _node_and_claim(m, "zcdp")
 
     def value(accountant: Accountant) -> tuple[arb, Claim]:
         with _precisely():
@@ -78,7 +78,7 @@ def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
     >>> print(PoissonSubsample(Gaussian(1), "1/100").tcdp(4))
     0.00009078851223
     """
-    node, claim = _asked(m, "tcdp")
+    node, claim = _node_and_claim(m, "tcdp")
     last = above_one(omega, "tcdp, omega")
     if not isinstance(last, Fraction):
         raise DomainError(f"tcdp, omega: found {echo(omega)}, needed a rational number > 1")
@@ -109,7 +109,7 @@ def _precisely() -> AbstractContextManager[None]:
     return precision(_TIMES * BALL.bits)
 
 
-def _asked(m: Node, name: str) -> tuple[Node, Claim]:
+def _node_and_claim(m: Node, name: str) -> tuple[Node, Claim]:
     """The node that theorems are asked about, and what is claimed of its curve."""
     node = as_node(m, name).rewritten
     refuse_symbols(m)

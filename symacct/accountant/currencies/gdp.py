@@ -90,7 +90,7 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     claim = _claim(node, kind)
 
     def value(accountant: Accountant) -> tuple[arb, Claim]:
-        mu = _least(node, accountant)
+        mu = _smaller_mu(node, accountant)
         if not mu.is_finite():
             raise AssumptionError(
                 f"gdp: found {echo(m)}, needed Gaussian noise, mechanisms with a finite "
@@ -206,7 +206,7 @@ def _rational(node: Node) -> Fraction | None:
     return root if root**2 == square else None
 
 
-def _least(node: Node, accountant: Accountant) -> arb:
+def _smaller_mu(node: Node, accountant: Accountant) -> arb:
     """The smaller of what the node's parts give and what its ε(∞) gives; ∞ if neither does."""
     pure = accountant.curve(node)(INFINITY)
     by_pure = _touching(1 / (1 + pure.exp())) if pure.is_finite() else arb("inf")
@@ -249,21 +249,21 @@ def _(node: ResponsePair) -> arb:
 @_mu.register
 def _(node: Compose, accountant: Accountant) -> arb:
     """μ² adds."""
-    squares = (count * _least(part, accountant) ** 2 for part, count in node.terms.items())
+    squares = (count * _smaller_mu(part, accountant) ** 2 for part, count in node.terms.items())
     return sum(squares, arb(0)).sqrt()
 
 
 @_mu.register
 def _(node: GroupPrivacy, accountant: Accountant) -> arb:
-    return node.size * _least(node.mechanism, accountant)
+    return node.size * _smaller_mu(node.mechanism, accountant)
 
 
 @_mu.register
 def _(node: PostProcess, accountant: Accountant) -> arb:
-    return _least(node.mechanism, accountant)
+    return _smaller_mu(node.mechanism, accountant)
 
 
 @_mu.register
 def _(node: Sampling, accountant: Accountant) -> arb:
     """A sample that holds the record, or does not, is never worse than all of the data."""
-    return _least(node.mechanism, accountant) if node.is_one_step() else arb("inf")
+    return _smaller_mu(node.mechanism, accountant) if node.is_one_step() else arb("inf")

@@ -55,20 +55,20 @@ class _Widths:
     def row(self) -> float:
         total = 0.0
         while self.place < len(self.pieces) and self.pieces[self.place] != "}":
-            total += self.one()
+            total += self.piece_width()
         return total
 
     def group(self) -> float:
         while self.pieces[self.place].isspace():
             self.place += 1
         if self.pieces[self.place] != "{":
-            return self.one()
+            return self.piece_width()
         self.place += 1
         inside = self.row()
         self.place += 1
         return inside
 
-    def one(self) -> float:
+    def piece_width(self) -> float:
         """The width of the next piece, with the groups that it takes."""
         piece = self.pieces[self.place]
         if piece == "{":
