@@ -62,7 +62,7 @@ from symacct.operations import dp_sgd
 
 
 @dataclass(frozen=True)
-class _Steering:
+class _CalibrationSearch:
     """Where values are tried: each is decided by a proof, and these numbers only cost time."""
 
     #: Steps from the first value towards the target, each of which doubles or halves it: up to 2⁶⁴.
@@ -79,7 +79,7 @@ class _Steering:
     guesses: int = 12
 
 
-_STEERING = _Steering()
+_SEARCH = _CalibrationSearch()
 
 
 def number(value: Fraction) -> str:
@@ -109,7 +109,7 @@ class Target:
         """The target, and that nothing has been asked of it."""
         self.epsilon = epsilon
         self.delta = delta
-        self.digits = digits + _STEERING.more_digits
+        self.digits = digits + _SEARCH.more_digits
         self.how = how
         self.answers: dict[Fraction, bool] = {}
         #: What was asked at a value, in the digits that decided.
@@ -121,7 +121,7 @@ class Target:
     def met(self, value: Fraction) -> bool:
         """Is ε <= the target at this value? Raises DomainError where m does not exist there."""
         if value not in self.answers:
-            self.answers[value] = self._met(value, min(self.digits, _STEERING.digits))
+            self.answers[value] = self._met(value, min(self.digits, _SEARCH.digits))
         return self.answers[value]
 
     def at(self, value: Fraction) -> Node:
@@ -142,8 +142,8 @@ class Target:
             pure = exact_pure(node, self.how["by"])
             if pure is not None:  # as in a tie such as Laplace(3) at ε = 1/3
                 return bool(pure <= self.epsilon)
-        if digits < _STEERING.digits:
-            return self._met(value, _STEERING.digits)
+        if digits < _SEARCH.digits:
+            return self._met(value, _SEARCH.digits)
         raise PrecisionError(
             f"{self.symbol} = {number(value)}: found ε in [{epsilon.rounded_down()}, "
             f"{epsilon.rounded_up()}], which does not decide whether it exceeds "
@@ -181,10 +181,8 @@ class Target:
     def guess(self, low: Fraction, high: Fraction) -> Fraction:
         """Where ε may be the target: by the values of ε nearest to it, or in the middle."""
         self.guesses += 1
-        if self.guesses <= _STEERING.guesses:
-            near = sorted(self.points, key=lambda value: abs(self.points[value]))[
-                : _STEERING.points
-            ]
+        if self.guesses <= _SEARCH.guesses:
+            near = sorted(self.points, key=lambda value: abs(self.points[value]))[: _SEARCH.points]
             with contextlib.suppress(ZeroDivisionError, OverflowError, ValueError, IndexError):
                 steps = [(self.points[value], _log_near_1(value / near[0])) for value in near]
                 return near[0] * (1 + Fraction(math.expm1(_through(steps, 0.0))))
@@ -235,7 +233,7 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
     start = target.start()
     first = target.met(start)
     signs = (1,) if target.is_whole else target.directions(start)
-    for sign, reach in zip(signs, (_STEERING.reach, _STEERING.reach_back), strict=False):
+    for sign, reach in zip(signs, (_SEARCH.reach, _SEARCH.reach_back), strict=False):
         before, out = start, None
         for _ in range(reach):
             value = before * Fraction(2) ** sign if out is None else (before + out) / 2
@@ -506,8 +504,8 @@ class _RiskTarget(Target):
             return True
         if exact.exact(risk.lower) > self.epsilon:
             return False
-        if digits < _STEERING.digits:
-            return self._met(value, _STEERING.digits)
+        if digits < _SEARCH.digits:
+            return self._met(value, _SEARCH.digits)
         known = zcdp_in_fractions(node) if self.name == "rho" else None
         if known is not None:  # a tie
             return known <= self.epsilon

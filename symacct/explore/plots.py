@@ -462,7 +462,7 @@ def _first_order(
 
 
 @dataclass(frozen=True)
-class _Axis:
+class _DrawnOrders:
     """Which orders a picture shows; every point on them is certified, whichever they are."""
 
     #: The δ of which the best order is looked for, as in the papers on training.
@@ -487,7 +487,7 @@ class _Axis:
     largest: int = 1024
 
 
-_AXIS = _Axis()
+_ORDERS_DRAWN = _DrawnOrders()
 
 
 def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
@@ -508,22 +508,30 @@ def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
 
     def best_order() -> Order:
         try:
-            return accountant.epsilon(m, _AXIS.delta, BY_ORDERS, by=by).alpha
+            return accountant.epsilon(m, _ORDERS_DRAWN.delta, BY_ORDERS, by=by).alpha
         except SymacctError:
             return INFINITY
 
-    best = Budget(limits.current().seconds).ask(_AXIS.share, best_order)
+    best = Budget(limits.current().seconds).ask(_ORDERS_DRAWN.share, best_order)
     if best is None:
-        return [*_whole(_AXIS.largest)], None
-    last = _AXIS.largest
+        return [*_whole(_ORDERS_DRAWN.largest)], None
+    last = _ORDERS_DRAWN.largest
     if best != INFINITY:
-        last = max(_AXIS.least, min(_AXIS.beyond * int(best), max(_AXIS.largest, 2 * int(best))))
+        last = max(
+            _ORDERS_DRAWN.least,
+            min(_ORDERS_DRAWN.beyond * int(best), max(_ORDERS_DRAWN.largest, 2 * int(best))),
+        )
     orders: list[Order] = [*_whole(last)]
-    most = min(_AXIS.far * value(best), _AXIS.almost * value(orders[-1]))
+    most = min(_ORDERS_DRAWN.far * value(best), _ORDERS_DRAWN.almost * value(orders[-1]))
     orders = orders[: bisect_right(orders, most, key=value) + 1]
     orders = [alpha for alpha in orders if value(alpha) < math.inf] or orders
-    steep = [pair for pair in pairwise(orders) if value(pair[1]) > _AXIS.steep * value(pair[0])]
-    more = [*_AXIS.near_one, *(alpha for low, high in steep for alpha in _between(low, high))]
+    steep = [
+        pair for pair in pairwise(orders) if value(pair[1]) > _ORDERS_DRAWN.steep * value(pair[0])
+    ]
+    more = [
+        *_ORDERS_DRAWN.near_one,
+        *(alpha for low, high in steep for alpha in _between(low, high)),
+    ]
     orders = sorted({*orders, *(alpha for alpha in more if value(alpha) < math.inf)})
     orders = orders[: bisect_right(orders, most, key=value) + 1]
     return orders, best if orders and 1 < best <= orders[-1] else None
@@ -531,14 +539,17 @@ def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
 
 def _between(low: Order, high: Order) -> list[Order]:
     """Orders that cut a step into equal parts, whole where it is a long one."""
-    cut = [low + (high - low) * Fraction(part, _AXIS.parts) for part in range(1, _AXIS.parts)]
-    return [*cut] if high - low < _AXIS.parts else [round(alpha) for alpha in cut]
+    cut = [
+        low + (high - low) * Fraction(part, _ORDERS_DRAWN.parts)
+        for part in range(1, _ORDERS_DRAWN.parts)
+    ]
+    return [*cut] if high - low < _ORDERS_DRAWN.parts else [round(alpha) for alpha in cut]
 
 
 def _whole(last: int) -> list[int]:
     """Whole orders from 2 to the last, eight to an octave."""
-    steps = range(_AXIS.steps, math.ceil(_AXIS.steps * math.log2(last)) + 1)
-    return [*dict.fromkeys(min(last, round(2 ** (step / _AXIS.steps))) for step in steps)]
+    steps = range(_ORDERS_DRAWN.steps, math.ceil(_ORDERS_DRAWN.steps * math.log2(last)) + 1)
+    return [*dict.fromkeys(min(last, round(2 ** (step / _ORDERS_DRAWN.steps))) for step in steps)]
 
 
 # --- curves

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from symacct.explore.sweeps import Grid, shown
+from symacct.explore.sweeps import ParameterGrid, shown
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee
 from symacct.kernel.conversion import BEST
@@ -77,7 +77,7 @@ def reference_table(
     2,0.11111,0.11112,exact,
     """
     node = as_node(node, "reference_table")
-    points, accountant = Grid(node, grid, ask), Accountant(digits)
+    points, accountant = ParameterGrid(node, grid, ask), Accountant(digits)
     rows: list[dict[str, str]] = []
     former: dict[str, str] = {}
     with progress("certifying", len(points)) as advance:

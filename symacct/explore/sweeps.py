@@ -496,7 +496,7 @@ def sweep(
     >>> [r["value"] for r in sweep(Gaussian(sympy.Symbol("sigma")), grid, digits=5)]
     ['4.3772', '1.9931']
     """
-    points = Grid(m, over, ask)
+    points = ParameterGrid(m, over, ask)
     settings = {
         "ask": ask,
         "digits": arguments.digits(digits),
@@ -547,7 +547,7 @@ def _cells(record: Record) -> list[str]:
     return [record["value"], KIND_LABELS[Kind(record["kind"])], how]
 
 
-class Grid:
+class ParameterGrid:
     """The points: every combination of the values, the question's own parameter running fastest."""
 
     def __init__(self, m: Node, over: Mapping[sympy.Symbol | str, Values], ask: str) -> None:
