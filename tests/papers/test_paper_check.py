@@ -422,7 +422,7 @@ def test_a_question_without_its_number_is_refused():
 
 def test_the_file_in_the_documentation_is_read_and_each_number_in_it_is_true(tmp_path):
     text = Path("docs/papers.md").read_text()
-    (block,) = re.findall(r"```csv\n(.*?)```", text, re.DOTALL)
+    (block,) = re.findall(r"```text\n(EXPR.*?)```", text, re.DOTALL)
     result = run(tmp_path, block)
     assert result.exit_code == 0, result.output
     assert "3 of 3 numbers are true as printed\n" in result.output
