@@ -13,8 +13,6 @@ from fractions import Fraction
 from itertools import cycle, pairwise, product
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-import sympy
-
 from symacct.baselines import naive, optimal
 from symacct.explore.grids import axis_values
 from symacct.explore.sweeps import NEEDED, Values, sweep
@@ -38,7 +36,7 @@ from symacct.kernel.errors import (
     echo,
     warn,
 )
-from symacct.kernel.exact import INFINITY, Numeric, Order, exact, is_infinite, order
+from symacct.kernel.exact import INFINITY, Numeric, Order, exact, is_infinite, order, sympy
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import probability, rational, whole

@@ -11,7 +11,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 from symacct.export.description import describe, filled, neighbours, written
-from symacct.export.formula import formula
 from symacct.export.latex.sentences import plain_tex
 from symacct.kernel import arguments
 from symacct.kernel.accountant import Accountant
@@ -157,6 +156,8 @@ def in_full(value: Enclosure, m: Node, at: Order, by: By, digits: int) -> Enclos
 
 def _rational(m: Node, at: Order, by: By) -> Fraction | None:
     """The value itself where the formula is a rational number: balls do not show that it is."""
+    from symacct.export.formula import formula  # which opens SymPy
+
     try:
         value = formula(m, at, by)
     except SymacctError:
