@@ -1,8 +1,8 @@
 """Adaptive accounting: mechanisms chosen one by one, each from what the earlier ones told.
 
 Curves that were fixed beforehand may be converted at whichever order is best; of curves that were
-chosen on the way that order is chosen too, so δ is shared among the orders: docs/proofs.md,
-section 23.
+chosen on the way that order is chosen too, so δ is shared among the orders:
+docs/proofs/conversions.md, Lemma filter.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ _FIRST_BITS = 128  # of the balls by which a budget is compared; more if they do
 _RHO_DIGITS = (10, 30, 120)  # of ρ, until the budget is decided on
 
 
+# Proved in docs/proofs/conversions.md, Lemma supermartingale.
 class Adaptive:
     """What was run so far, and the orders at which it is looked at."""
 
@@ -70,6 +71,7 @@ class Adaptive:
         """The composition of all that was run."""
         return self._spent
 
+    # Proved in docs/proofs/conversions.md, Lemma total-bound.
     def _with(self, m: Node) -> Node:
         """All that was run and `m`; errors where that has no certified upper bound."""
         total = Compose(self._spent, as_node(m, f"{type(self).__name__}, mechanism"))
@@ -147,6 +149,7 @@ class Adaptive:
         return cls(**fields)
 
 
+# Proved in docs/proofs/conversions.md, Lemma personal-filters.
 class Filter(Adaptive):
     """A budget (ε, δ), or ρ, for mechanisms that are chosen adaptively, each from earlier outputs.
 
@@ -261,6 +264,7 @@ class Filter(Adaptive):
             f"Filter: {echo(total)} against ε = {echo(self.epsilon)}",
         )
 
+    # Proved in docs/proofs/conversions.md, Lemma rho-filter.
     def _holds_at_all_orders(self, total: Node, rho: Fraction) -> bool:
         """Is ε(α) <= ρα proved at every α, which is so of all subsets of the runs then as well?"""
         for digits in _RHO_DIGITS:
@@ -277,6 +281,7 @@ class Filter(Adaptive):
         )
 
 
+# Proved in docs/proofs/conversions.md, Lemma odometer.
 class Odometer(Adaptive):
     """A running ε that holds at all times, for mechanisms that are chosen adaptively.
 

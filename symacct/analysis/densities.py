@@ -137,6 +137,7 @@ class Side:
         """Is ∫ e^exponent dT finite at the end? PrecisionError if neither is proved."""
         return _converges(self, exponent)
 
+    # Proved in docs/proofs/sampling.md, Lemma power-tails.
     def tail(self, exponent: sympy.Expr, start: arb) -> arb:
         """A bound of ∫ e^exponent dT over y >= start; infinite where it is not proved there."""
         shares = [-1 - slope.supremum() for slope in self.slopes(exponent, start)]
@@ -366,6 +367,7 @@ class Stretch:
     integrand: Integrand
     shifts: tuple[arb, arb]
 
+    # Proved in docs/proofs/sampling.md, Lemma mean-value-form.
     def at(self, evaluators: Evaluators, z: acb, analytic: bool) -> acb:
         """The integrand over the ball z, its parts in mean value form where that is narrower."""
         parts = self._parts(evaluators, Jet(ComplexBalls(analytic), z, acb(1)))
@@ -486,6 +488,7 @@ _BOXES = 40_000  # looked at before it is given up
 _SUPREMUM_FARTHEST = 2**12  # 2^_FARTHEST is where a limit at an end is read off
 
 
+# Proved in docs/proofs/sampling.md, Lemma log-ratio-supremum.
 @steered_by_floats
 def largest_log_ratio(sides: list[Side], bits: int) -> arb:
     """Branch and bound finds the supremum of the log-ratio.
@@ -669,7 +672,7 @@ def _on(side: Side, steps: int) -> np.ndarray:
 #     E_Q[(m/q) log(m/q)] = E_Q[(1+u) log(1+u) − u],   E_Q[log(q/m)] = E_Q[u − log(1+u)].
 #
 # Tails are bounded by ∫ p^a q^b: x^β and x log x are convex, so that m^β q^{1−β} <= (1−γ)q +
-# γp^β q^{1−β}, and m >= (1−γ)q. docs/proofs.md, section 13.
+# γp^β q^{1−β}, and m >= (1−γ)q. docs/proofs/sampling.md, Lemma density-tails.
 
 Value = TypeVar("Value", Jet, arb)  # of the functions: with a derivative, or alone
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -695,6 +698,7 @@ class Mass(Integrand):
         return [(arb(1), _ONE, _ZERO)]
 
 
+# Proved in docs/proofs/sampling.md, Lemma density-integrands.
 @dataclass(frozen=True)
 class MixtureIntegrand(Integrand):
     """What the functions of m = (1−γ)q + γp share; 0 < γ <= 1."""
@@ -987,6 +991,7 @@ def expectation(pieces: list[Side], integrand: Integrand, log_totals: LogTotals,
     )
 
 
+# Proved in docs/proofs/sampling.md, Lemma density-constants.
 @steered_by_floats
 def mass(kernel: Kernel, bits: int) -> arb:
     """∫ e^log between the cuts, to a relative accuracy of `bits` bits; ∞ where that is proved."""
@@ -1062,6 +1067,7 @@ class ProgressionSeries:
             return True
         return log_sign(powers[0], first.step, powers[1], second.step) < 0
 
+    # Proved in docs/proofs/sampling.md, Lemma ratio-sums.
     def tail(self, powers: tuple[Fraction, Fraction], start: int) -> arb:
         """A bound of Σ p^a q^b over k >= start; ∞ where the quotients are not below 1 yet."""
         quotient = self._rate(powers)

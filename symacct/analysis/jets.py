@@ -295,6 +295,7 @@ _ZERO = arb(0)
 _MANY = 8  # the power of y that an exponential beats
 
 
+# Proved in docs/proofs/sampling.md, Lemma germs.
 @dataclass(frozen=True)
 class Germ:
     """Numbers between low·y^power and high·y^power for all y >= start; ends may be infinite."""

@@ -29,7 +29,8 @@ from symacct.kernel.sums.balls import geometric_tail, lowest, rounded_down, up_t
 #
 # φ(u) = ½(1 + H(ue^{−s})) e^{−ue^{−s}} + ½e^{−s}(1 − H(ue^s)) e^{−ue^s},
 #
-# and |H(z)| <= H((Re √z)²) <= 1 for |arg z| < π (docs/proofs.md, section 30).
+# and |H(z)| <= H((Re √z)²) <= 1 for |arg z| < π (docs/proofs/allocations.md, Lemma
+# laplace-transform).
 
 Ball = TypeVar("Ball", arb, acb)
 
@@ -140,8 +141,8 @@ class LaplaceRatio:
 #
 # With `amplitudes` a and b of φ, E(K − S)₊ = Σ_k (1/2πi)∫ C(t, k) a^{t−k} b^k e^{ux_k} u^{−2} du
 # over the k of which x_k = K − (t−k)e^{−s} − ke^s is positive; the others are 0. On u = μ(1 − sin(α
-# − iθ)) it is a trapezoidal sum, and Re √u >= √(μ(1 − sin α)) bounds all (docs/proofs.md, section
-# 30).
+# − iθ)) it is a trapezoidal sum, and Re √u >= √(μ(1 − sin α)) bounds all
+# (docs/proofs/allocations.md, Lemma laplace-hyperbola).
 
 _HYPERBOLA_BITS, _HYPERBOLA_GUARD = (
     96,
@@ -318,7 +319,8 @@ def _beyond(plan: Plan, bound: Bound, theta: arb) -> arb:
 # E(K − S)₊ of t ratios on a line Re u = c, for so many that hardly any S has atoms left.
 #
 # S lies in an interval of length L = t(e^s − e^{−s}), so that of the equally spaced sum of step
-# 2π/L all aliases are known: it has no error but the nodes left out (docs/proofs.md, section 30).
+# 2π/L all aliases are known: it has no error but the nodes left out (docs/proofs/allocations.md,
+# Lemma laplace-line).
 
 _LINE_BITS, _LINE_GUARD = 128, 40  # of what bounds, and of what is summed beyond what is lost
 _BLOCK = 32  # nodes that are one polynomial
@@ -455,7 +457,7 @@ class Straight:
 # E[S^z] of a sum S of t independent likelihood ratios of Laplace noise, at every real z, in balls.
 #
 # No ratio is below e^{−s}, so that e^{−uS} falls at least like e^{−ute^{−s}}; and at a complex u
-# nothing is larger than at its real part (docs/proofs.md, section 30).
+# nothing is larger than at its real part (docs/proofs/allocations.md, Lemma laplace-ratio-moments).
 
 _ANGLES = np.linspace(0.01, 1.0, 100) * 1.55  # half the height of a strip, below π/2
 _MOST_NODES = 20_000

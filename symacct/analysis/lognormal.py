@@ -32,7 +32,7 @@ from symacct.kernel.sums.balls import (
 #
 # On the line Im z = −y the integrand decays where Re(u e^{−isy}) >= 0, and it is at most e^{y²/2}
 # times what it is at a real u: so |φ(u)| <= e^{y²/2} φ(Re(u e^{−isy})), and the trapezoidal rule on
-# such a line has a strip around it (docs/proofs.md, section 30).
+# such a line has a strip around it (docs/proofs/allocations.md, Lemma lognormal-transform).
 
 Floats = np.ndarray
 
@@ -414,7 +414,7 @@ def _log_sizes(
 # E[S^z] of a sum S of t independent lognormal variables of mean 1, at every real z, in balls.
 #
 # W under the weight W^k is e^{ks²}W: E[W^k e^{−uW}] is m_k φ(ue^{ks²}), m_k = e^{s²k(k−1)/2}
-# (docs/proofs.md, section 30).
+# (docs/proofs/allocations.md, Lemma lognormal-moments).
 
 _WIDEST = 1.5  # the angle that no y turns away, below π/2
 _SHARES = np.linspace(0.02, 1.0, 50)
@@ -563,7 +563,7 @@ class LognormalMoments(SumMoments):
 # E(K − S)₊ of a sum S of t independent lognormal variables of mean 1, in balls.
 #
 # It is (1/2πi)∫ e^{uK} φ(u)^t u^{−2} du on a line Re u = c > 0, which is bent into a hyperbola and
-# summed by the trapezoidal rule (docs/proofs.md, section 30).
+# summed by the trapezoidal rule (docs/proofs/allocations.md, Lemma lognormal-shortfall).
 
 _SHORTFALL_BITS = 96
 _PIECE, _SIDES = 0.1, 4  # θ of a piece of an edge, and pieces of a side

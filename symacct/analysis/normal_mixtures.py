@@ -2,7 +2,8 @@
 
 In units of σ each law is φ(x)A(x), A(x) = Σ w e^{cx − c²/2}. On x + id the terms of A lie within an
 angle θ = d·(largest c − smallest c) < π, so cos(θ/2) A(x) <= |A(x+id)| <= A(x), and what a sum of
-step h is off is at most a share of the integral itself (docs/proofs.md, section 29).
+step h is off is at most a share of the integral itself (docs/proofs/sampling.md, Lemma
+normal-mixtures).
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class NormalParts:
         sigma = ball(self.variance).sqrt()
         return [(ball(w), ball(m) / sigma) for w, m in zip(self.weights, self.means, strict=True)]
 
+    # Proved in docs/proofs/sampling.md, Lemma mixture-infinity.
     def reaches_beyond(self, other: NormalParts) -> bool:
         """Is a mean outside of all the other's, so that no ratio bounds this law by the other?"""
         low, high = min(other.means), max(other.means)
@@ -91,6 +93,7 @@ def power_integral(p: NormalParts, q: NormalParts, a: Fraction, bits: int) -> ar
         return (total + within(left_out)) / (1 + within(share))
 
 
+# Proved in docs/proofs/sampling.md, Lemma mixture-order-one.
 @steered_by_floats
 def relative_entropy(p: NormalParts, q: NormalParts, bits: int) -> arb:
     """A trapezoidal sum encloses the Kullback–Leibler divergence of two mixtures.

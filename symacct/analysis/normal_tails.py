@@ -77,7 +77,10 @@ _BITS = 128
 
 
 def upper_tail(x: Array) -> Array:
-    """Φ(−x), off by RELATIVE_ERROR of it at most (docs/proofs.md, section 45); 0 for x > 12."""
+    """Φ(−x), off by RELATIVE_ERROR of it at most; 0 for x > 12.
+
+    See docs/proofs/grids.md, Lemma float-tail.
+    """
     near = x <= _FARTHEST
     x = np.clip(x, -_FARTHEST, _FARTHEST)
     place = np.rint(_PARTS * x)

@@ -36,7 +36,8 @@ from symacct.kernel.sums.local import LOST, REACH, Local
 
 # --- trapezoids
 #
-# A_α − 1 of the sampled Gaussian by trapezoids, with a proved error (docs/proofs.md, 8).
+# A_α − 1 of the sampled Gaussian by trapezoids, with a proved error (docs/proofs/sampling.md, Lemma
+# gaussian-trapezoids).
 
 #: The least and the largest of some orders.
 Orders: TypeAlias = tuple[Fraction, Fraction]
@@ -448,7 +449,8 @@ class Rim:
 
 # --- Newton's series
 #
-# A_α − 1 of a sampled pair by Newton's series in the order, about a whole one (docs/proofs.md, 8).
+# A_α − 1 of a sampled pair by Newton's series in the order, about a whole one
+# (docs/proofs/sampling.md, Lemma local-orders).
 #
 # With u = γ(P/Q − 1), A_α = E_Q[(1+u)^α] = Σ_k C(α,k) E_Q[u^k], which converges at no order and
 # yet has a remainder far below the digits asked where γ^k e^{k²/(2σ²)} gets small enough.
@@ -575,7 +577,8 @@ def relative_entropy(gamma: Fraction, ratio: Fraction, other: int, n: int, bits:
     ∫ m log(m/n), m = (1−γ)N(0) + γN(1), n = (1−γ)N(0) + γN(other), of standard deviation ratio.
 
     Under N(0), u = m/N(0) − 1 and v alike, it is E[(1+u)log(1+u) − u] less
-    E[(1+u)log(1+v) − v], by Taylor's series up to order n, odd (docs/proofs.md, section 29).
+    E[(1+u)log(1+v) − v], by Taylor's series up to order n, odd (docs/proofs/sampling.md, Lemma
+    small-rates).
     """
     with ctx.workprec(2 * bits + _SPARE_BITS):
         rate, square = ball(gamma), ball(1 / ratio**2)
@@ -601,7 +604,8 @@ def relative_entropy(gamma: Fraction, ratio: Fraction, other: int, n: int, bits:
 
 # --- even χ-moments
 #
-# B(l) = E_Q[(P/Q − 1)^l] of Gaussian noise at even l, by trapezoids (docs/proofs.md, 5).
+# B(l) = E_Q[(P/Q − 1)^l] of Gaussian noise at even l, by trapezoids (docs/proofs/sums.md, Lemma
+# gaussian-differences).
 #
 # P/Q − 1 = e^{st} − 1 at z = s/2 + t for z ~ N(0, 1) and s = Δ/σ. The nodes t = (j + ½)h are the
 # same for every l: a value is Σ e^{l·log|e^{st}−1| − z²/2} over those about its two peaks.
@@ -740,6 +744,7 @@ def sampled_gaussian_excess(
     return to_relative_accuracy(evaluate)
 
 
+# Proved in docs/proofs/sampling.md, Lemma gaussian-grids.
 def shared_nodes(top: int, q: Fraction, sigma: Fraction, bits: int) -> TrapezoidNodes | None:
     """One grid for all orders from top − 1 to top, where it does for each what its own would do."""
     if top < 3:
@@ -824,6 +829,7 @@ def _side_length(guessed: Guess, distance: float, log_weight: float) -> float:
     return 2 + variance * (decay - math.sqrt(decay * decay - 2 * fall / variance))
 
 
+# Proved in docs/proofs/sampling.md, Lemma gaussian-whole-orders.
 def excess_by_binomial(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess) -> arb:
     """At whole orders the moment is a binomial sum.
 
@@ -846,6 +852,7 @@ def excess_by_binomial(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: G
         return total
 
 
+# Proved in docs/proofs/sampling.md, Lemma accelerated-series.
 def excess_by_series(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess) -> arb:
     """A_α − 1 by the two-sided erfc series split at z₁, ∫(1+x)^α dμ on [0, 1] (MTZ19)."""
     with ctx.workprec(_series_bits(guessed)):

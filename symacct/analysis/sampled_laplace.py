@@ -237,7 +237,7 @@ def sampled_laplace_excess_by_series(alpha: Fraction, gamma: Fraction, b: Fracti
 
     m(r) = 1−γ+γr, r₀ = e^{−1/b}, r₁ = e^{1/b}; the integral is the density inside [0, 1] carried
     to the likelihood ratio, an incomplete beta integral at −½ in x = γr/(1−γ).
-    Its proof is in docs/proofs.md, section 9.
+    Its proof is in docs/proofs/sampling.md, Lemma sampled-laplace.
     """
     log_value = log_laplace_excess(alpha, gamma, b)
 

@@ -31,6 +31,7 @@ def acceleration_weights(n: int) -> tuple[fmpz, tuple[fmpz, ...]]:
     return d, tuple(((d - shifted) // fmpz_poly([1, 1])).coeffs())
 
 
+# Proved in docs/proofs/sums.md, Lemma acceleration.
 def accelerated_sum(terms: list[arb]) -> arb:
     """Σ_{k≥0} (−1)^k a_k from a_0 … a_{n−1}, where a_k = ∫₀¹ x^k dμ with μ ≥ 0.
 
@@ -82,7 +83,7 @@ def binomial_integral(alpha: Fraction, moments: Iterator[arb], reach: arb, toler
 
     For i ≤ α the terms from i on add up to something between 0 and C(α,i) M_i (1+reach)^{α−i}
     (Taylor's remainder). Past α they alternate, and their absolute values are the moments of a
-    measure on [0, 1] (docs/proofs.md, section 7).
+    measure on [0, 1] (docs/proofs/sums.md, Lemma power-moments).
     """
     numerator, denominator = alpha.numerator, alpha.denominator
     base = 1 + reach
@@ -190,7 +191,7 @@ def _sum(rate: arb, wave: Callable[[int], arb], most: arb, lost: int = 0) -> arb
 #
 # With θ = n − z > 0 it is Γ(θ)^{−1} ∫ u^{θ−1} E[Sⁿ e^{−uS}] du, and E[Sⁿ e^{−uS}] is n! times the
 # n-th coefficient of (Σ_k E[W^k e^{−uW}] x^k/k!)^t. In log u the trapezoidal rule has a *relative*
-# error (docs/proofs.md, section 30).
+# error (docs/proofs/allocations.md, Lemmas lognormal-moments and laplace-ratio-moments).
 
 _SPARE, FEW_BITS = 8.0, 64  # nats; places are worked out with more
 _LEAST = 4  # what θ is at least

@@ -197,9 +197,10 @@ def _log_mixture(rates: tuple[float, float], log_ratio: np.ndarray) -> np.ndarra
 #
 # The slope along the triangles of fixed-size sampling, without an integral.
 #
-# dG/dB = ½α(α−1)γ²κ H(B), H(B) = E[Y(Y−X) n^{−2} (1+s)^{α−1}], s = (m−n)/n (docs/proofs.md, section
-# 14). To a degree K in x = γ/κ it is a sum of exponentials in B. What is left out is bounded for
-# all B at once, and of that which may be large, far from where the laws are, the sign is known.
+# dG/dB = ½α(α−1)γ²κ H(B), H(B) = E[Y(Y−X) n^{−2} (1+s)^{α−1}], s = (m−n)/n (docs/proofs/triples.md,
+# Lemma slope-series). To a degree K in x = γ/κ it is a sum of exponentials in B. What is left out
+# is bounded for all B at once, and of that which may be large, far from where the laws are, the
+# sign is known.
 
 _SLOPE_BITS = 128
 _DEGREES = range(1, 26, 2)
@@ -344,7 +345,7 @@ class SlopeSeries:
 # E[m^α n^{1−α}] − 1 by nodes that are equally far apart on a line, or in rows of a plane.
 #
 # m = κ + γe^{a·x − |a|²/2}, n = κ + γe^{b·x − |b|²/2}, κ = 1 − γ, x ~ N(0, I), with a proved error
-# (docs/proofs.md, section 15), for every real α > 1.
+# (docs/proofs/triples.md, Lemma plane-rows), for every real α > 1.
 
 _BOUND_BITS = 64
 _PLANE_NODES = 500_000
@@ -465,6 +466,7 @@ class Bell:
         return math.sqrt(2 * drop) if drop > 0 else None
 
 
+# Proved in docs/proofs/triples.md, Lemma bells.
 @dataclass(frozen=True)
 class BellMajorant:
     """Bells whose sum is at least the integrand everywhere."""
@@ -638,8 +640,8 @@ def _weighted_sum(triple: Triple, rule: PlaneRule, rows: list[tuple[int, int, in
 # Expectations over the nodes (hi, kj) of u = a·x and v = b·x, x ~ N(0, I), a and b independent.
 #
 # m is a function of i and n one of j, and what ties i to j in the density is e^{ijchk/D}, c = a·b,
-# D = |a|²|b|² − c². As 2ij = i² + j² − (i−j)², the sum is a product of polynomials (docs/proofs.md,
-# section 15).
+# D = |a|²|b|² − c². As 2ij = i² + j² − (i−j)², the sum is a product of polynomials
+# (docs/proofs/triples.md, Lemma plane-lattice).
 
 _LATTICE_NODES = 4_000_000
 _MOST_FLOAT_NODES = 1_000_000
@@ -1033,7 +1035,7 @@ def _least_along_z(s: Fraction, j: int, k: Fraction) -> Fraction:
 #
 # The triangles that fixed-size sampling leaves, and how G = E[m^α n^{1−α}] changes along them.
 #
-# |a| = |a − b| = δ, |b|² = B in [0, δ²] (docs/proofs.md, section 14).
+# |a| = |a − b| = δ, |b|² = B in [0, δ²] (docs/proofs/triples.md, Lemma gaussian-triangles).
 
 _FAMILY_BITS = 24  # of the values that decide, and as many as their difference loses
 _SLOPE_BITS = 30
@@ -1059,6 +1061,7 @@ class Triangles:
         """p′ = q on a line, and the equilateral triangle."""
         return self.at(Fraction(0)), self.at(self.delta**2)
 
+    # Proved in docs/proofs/triples.md, Lemma gram-order.
     @property
     def dominating(self) -> Triple:
         """|a|² = |a − b|² = (161/144)²δ², |b| = δ: at no B is G larger."""
@@ -1092,6 +1095,7 @@ class Triangles:
         alpha, gamma = self.alpha, self.gamma
         return ball(alpha * (alpha - 1) * gamma**2 * (1 - gamma) / 2)
 
+    # Proved in docs/proofs/triples.md, Lemma slope-bound.
     def steepest(self, square: Fraction) -> arb:
         """u(B) = ½α(α−1)γ²/κ · E[Y(Y−X)⁺]: at least dG/dB, and rising in B."""
         delta, b = ball(self.delta), ball(square)
@@ -1107,6 +1111,7 @@ class OnAPiece(NamedTuple):
     bend: arb
 
 
+# Proved in docs/proofs/triples.md, Lemma slope-pieces.
 def on_a_piece(triangles: Triangles, low: Fraction, high: Fraction) -> OnAPiece:
     """By Taylor's formula at the last B, from H = E[Y(Y−X)m^{α−1}n^{−α−1}].
 

@@ -1,8 +1,8 @@
 """Which triangle of fixed-size sampling is the worst, and a proof of it.
 
-Balls of few bits prove where G is the largest (docs/proofs.md, section 14): about each place that
-may be it there is a cell on which nothing is larger, as G rises up to the end B = δ², or is
-concave; on what is left G is walked along from cell to cell, and stays below.
+Balls of few bits prove where G is the largest (docs/proofs/triples.md, Lemma triangle-walk): about
+each place that may be it there is a cell on which nothing is larger, as G rises up to the end B =
+δ², or is concave; on what is left G is walked along from cell to cell, and stays below.
 
 Where that proves nothing, G − 1 exceeds that of the larger end by a stated share at most.
 """
@@ -225,6 +225,7 @@ def _is_quick(triangles: Triangles) -> bool:
     return lattice_of(triangles.ends[1], _SEARCH.bits).nodes <= _SEARCH.nodes
 
 
+# Proved in docs/proofs/triples.md, Lemma half-share.
 def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     """The larger end, and the least share of G − 1 that is proved to be enough."""
     bounds = [

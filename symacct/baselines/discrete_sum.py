@@ -1,6 +1,7 @@
 """Sums of discrete Gaussian noise on one number: the exact curve, by the law of the sum.
 
-Of all moves of at most Δ the one by ⌊Δ⌋ is the worst (docs/proofs.md, sections 21 and 32).
+Of all moves of at most Δ the one by ⌊Δ⌋ is the worst (docs/proofs/mechanisms.md, Lemmas
+integer-noise and one-coordinate).
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ def discrete_sum_rdp(
     """
     at = finite_order(alpha, "discrete_sum_rdp")
     node = DiscreteGaussianSum(sigma, parties, sensitivity)
-    place, what = SYMACCT.at("docs/proofs.md, section 32"), "a sum of discrete Gaussians"
+    place, what = (
+        SYMACCT.at("docs/proofs/mechanisms.md, one-coordinate"),
+        "a sum of discrete Gaussians",
+    )
     return enclose(
         lambda: node.of_one_number(BALL)(at), place, digits, what, Kind.EXACT, EITHER, ABOVE_ONE
     )

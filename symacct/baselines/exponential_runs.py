@@ -1,8 +1,9 @@
 """Exponential mechanisms that are all chosen beforehand: the exact (ε, δ) of k of them.
 
 Of all mechanisms of bounded range ε the worst have losses t and t − ε, all with the same t, and the
-best t is t_l = (ε′ + (l+1)ε)/(k+1) for one count l of the lower losses (docs/proofs.md,
-section 24). Chosen by the answers before, k of them may cost more: k * ExponentialMechanism(ε).
+best t is t_l = (ε′ + (l+1)ε)/(k+1) for one count l of the lower losses (docs/proofs/selection.md,
+Lemma fixed-choices). Chosen by the answers before, k of them may cost more: k *
+ExponentialMechanism(ε).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from symacct.kernel.sources import SYMACCT
 
 _NAME = "exponential mechanisms, chosen beforehand"
 _MOST_RUNS, _SMALLEST_RANGE, _LARGEST_RANGE = 1000, Fraction(1, 10**9), 100
-_PLACE = SYMACCT.at("docs/proofs.md, section 24")
+_PLACE = SYMACCT.at("docs/proofs/selection.md, fixed-choices")
 
 
 def exponential_runs(epsilon: Numeric, each: Numeric, runs: Numeric, digits: int = 10) -> Baseline:

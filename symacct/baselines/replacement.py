@@ -1,8 +1,8 @@
 """Steps of Gaussian noise on samples drawn with replacement: (ε, δ), and no tail of draws in ε.
 
 That a record is drawn more than `most` times in a step is paid for in δ: what is left has few
-components, and a curve that is finite wherever it is asked (docs/proofs.md, section 33). For a
-record replaced that is the least of several.
+components, and a curve that is finite wherever it is asked (docs/proofs/allocations.md, Lemma
+few-draws). For a record replaced that is the least of several.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def with_replacement(
         )
         return BALL.minimum(*every)
 
-    source = SYMACCT.at("docs/proofs.md, section 33")
+    source = SYMACCT.at("docs/proofs/allocations.md, few-draws")
     return Baseline.of("drawn with replacement", source, digits, Kind.UPPER, value, d)
 
 

@@ -58,7 +58,7 @@ def of_responses(local: Fraction) -> arb:
 
 
 _ANY = FMT21.at("deltacomp of the authors' program")
-_RESPONSES = SYMACCT.at("docs/proofs.md, section 34")
+_RESPONSES = SYMACCT.at("docs/proofs/mechanisms.md, clones")
 
 
 def shuffled(epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Baseline:
@@ -263,8 +263,8 @@ def _tail(c: int, k: int, mass: arb) -> arb:
 # The divergence of the clones' two laws. Given C = m − 1 clones they are those of k ~ Bin(m, ½),
 # weighed by 2u and 2v, u = px + q(1−x), v = qx + p(1−x), x = k/m, which k ↦ m − k exchanges. With
 # d = tanh(ε₀/2) and the sum W = 2k − m of signs their moment is E[(1+dW/m)^α (1−dW/m)^{1−α}], a
-# power series of positive terms (docs/proofs.md, section 34), of which few are enough where there
-# are many clones.
+# power series of positive terms (docs/proofs/mechanisms.md, Lemma clones), of which few are enough
+# where there are many clones.
 
 _LARGE_CROWD, _LARGE_LOSS = 10_000, 100  # beyond both a value takes minutes
 _MOST_TERMS = 400  # of a power series, before the outcomes are summed one by one
@@ -288,7 +288,7 @@ def shuffled_responses_rdp(
     >>> print(shuffled_responses_rdp(4, 1, 1000, digits=6))
     0.00317747
     """
-    place = SYMACCT.at("docs/proofs.md, section 34")
+    place = SYMACCT.at("docs/proofs/mechanisms.md, clones")
     return _curve(of_responses, place, alpha, epsilon_0, n, digits)
 
 
@@ -308,7 +308,7 @@ def shuffled_least_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: i
         largest = BALL.maximum(*two, _with_a_third_value(people, local, at) - 1)
         return largest.log1p() / BALL.number(at - 1)
 
-    place = SYMACCT.at("docs/proofs.md, section 34")
+    place = SYMACCT.at("docs/proofs/mechanisms.md, clones")
     what = "shuffled randomized response at a Rényi order"
     return enclose(value, place, digits, what, Kind.LOWER, REPLACE_ONE, ABOVE_ONE)
 

@@ -1,7 +1,8 @@
 """Chua et al. 2024: what DP-SGD on shuffled batches costs at least.
 
 All other records' gradients are −1, the one's is 1. Of each epoch is kept in which of several
-slices the largest step is; neighbours' laws of it are known (docs/proofs.md, section 37).
+slices the largest step is; neighbours' laws of it are known (docs/proofs/allocations.md, Lemma
+largest-step).
 """
 
 from __future__ import annotations
@@ -124,6 +125,7 @@ class _Batches:
         """From −1 to 1, against to 0 or against −1 itself."""
         return 2, int(self.adjacency == ADD_REMOVE)
 
+    # Proved in docs/proofs/allocations.md, Lemma shuffled-rounding.
     def delta(self, eps: Fraction, digits: int) -> Enclosure:
         """(1 − Es) δ̂(ε + 3Es), every probability being known but for a share s."""
         off, weight = (
@@ -156,7 +158,8 @@ class _Batches:
 
     def _lower_bound(self, value: Fraction, digits: int) -> Enclosure:
         source = CGK24.at(
-            "the lower bounds by the largest step; SYMACCT, docs/proofs.md, section 37"
+            "the lower bounds by the largest step; "
+            "SYMACCT, docs/proofs/allocations.md, largest-step"
         )
         claim = Claim(Kind.LOWER, self.adjacency, sources=(source,))
         return from_ball(BALL.number(max(value, Fraction(0))), claim, digits, certified=True)

@@ -70,6 +70,7 @@ def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
     return certified_number(value, digits, f"chi^{echo(l)}", signed=True)
 
 
+# Proved in docs/proofs/pairs.md, Lemma ternary-bound.
 def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
     """An upper bound ζ(l) of sup E_R[(|P−Q|/R)^l]^{1/l} over mutually adjacent P, Q, R, for l >= 2.
 

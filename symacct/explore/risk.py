@@ -293,7 +293,10 @@ def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
 
 LEAST_ERROR = "1e-10"
 _DRAWN_DIGITS = 5  # significant digits of a point of a picture
-_SOURCES = (DRS22.at("trade-off functions"), SYMACCT.at("docs/proofs.md, section 41"))
+_SOURCES = (
+    DRS22.at("trade-off functions"),
+    SYMACCT.at("docs/proofs/currencies.md, tests-and-guesses"),
+)
 _FEW, _BITS = 1.5, 96  # digits of H where no more are to be had, and bits that do for them
 
 Value = Callable[[HockeySticks], arb]
@@ -402,6 +405,7 @@ class Risk:
 
         return _of_probability(self._ask(value, f"bayes_success at {echo(prior)}"))
 
+    # Proved in docs/proofs/currencies.md, Lemma reconstruction.
     def reconstruction(self, baseline: Numeric) -> Bound:
         """An upper bound of the probability that an attacker reconstructs a record.
 

@@ -18,7 +18,7 @@ from symacct.kernel.evaluation import Evaluation, goal_of
 from symacct.kernel.exact import INFINITY, Numeric, order
 from symacct.kernel.node import Node
 from symacct.kernel.questions import question
-from symacct.kernel.sources import SECTIONS, SYMACCT, WORKS
+from symacct.kernel.sources import SYMACCT, WORKS
 from symacct.results.written import Written
 
 # Which theorem is best at an order shows at a modest precision.
@@ -27,10 +27,10 @@ _BITS = 128
 _OF_EACH_KIND = (2, Fraction(5, 2), Fraction(3, 2), 1, INFINITY)
 #: The keys of what users state themselves: there is nothing to cite.
 STATED = "user"
-_OUR_PATH = "docs/proofs.md, "
+_OUR_PATH = "docs/proofs/"
 _OUR_FILE = f"{SYMACCT.key}, {_OUR_PATH}"
 _FIRST_WORD = re.compile(r"^[a-z]+(?![\w(/.])")  # of words, and no path or formula
-_SECTIONS = re.compile(r"(?<=docs/proofs\.md, )sections? \d+(?:(?:, | and )\d+)*")
+_LEMMAS = re.compile(r"docs/proofs/(\w+\.md), ([a-z0-9-]+(?:(?:, [a-z0-9-]+)* and [a-z0-9-]+)?)")
 
 
 @question(Node, "cite")
@@ -106,8 +106,9 @@ def places(sources: Iterable[Source]) -> dict[str, list[str]]:
 def source_line(sources: Iterable[Source]) -> str:
     """The places in each work in a line, none twice; beside each other one path of our proofs.
 
-    >>> source_line(SYMACCT.at(f"docs/proofs.md, section {n}") for n in (21, 3, 21))
-    'SYMACCT, docs/proofs.md, section 21; section 3'
+    >>> lemmas = ("mechanisms.md, skellam", "selection.md, k-best", "mechanisms.md, skellam")
+    >>> source_line(SYMACCT.at(f"docs/proofs/{lemma}") for lemma in lemmas)
+    'SYMACCT, docs/proofs/mechanisms.md, skellam; selection.md, k-best'
     """
     parts: list[str] = []
     for part in dict.fromkeys("; ".join(map(str, sources)).split("; ")):
@@ -137,7 +138,7 @@ def _entry(key: str, places: list[str]) -> str:
     """The BibTeX entry of one work, with the places in it; a comment for what a user states."""
     work, note = WORKS.get(key), "; ".join(places)
     if key == SYMACCT.key:
-        note = _SECTIONS.sub(_entitled, note).replace(_OUR_PATH, "")  # the entry names the file
+        note = _LEMMAS.sub(_entitled, note)  # the entry names the folder
     if work is not None:
         return work.entry.removesuffix("}\n") + _note(note) + "}\n"
     if key == STATED:
@@ -148,8 +149,9 @@ def _entry(key: str, places: list[str]) -> str:
 
 
 def _entitled(match: re.Match[str]) -> str:
-    """Sections of docs/proofs.md, each with its title, by which it is found in a later version."""
-    return re.sub(r"\d+", lambda n: f"{n[0]} ({SECTIONS[int(n[0])]})", match[0])
+    """Lemmas of docs/proofs/, by the names that they keep in later versions, and their chapter."""
+    word = "lemmas" if " and " in match[2] else "lemma"
+    return f"{word} {match[2]} ({match[1]})"
 
 
 def _note(places: str) -> str:

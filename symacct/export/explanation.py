@@ -29,6 +29,7 @@ Answer: TypeAlias = tuple[tuple[str, str], ...]
 
 # Which theorem is best at an order shows at a modest precision.
 _BITS = 128
+_SAME_CURVE = SYMACCT.at("docs/proofs/directions.md, nested-samples and gaussian-queries")
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,7 +59,7 @@ class Explanation:
         """What is said of this node, as (label, text)."""
         yield from self.answer
         if self.rewritten:
-            yield "same curve as", f"{self.rewritten} ({SYMACCT.at('docs/proofs.md, section 20')})"
+            yield "same curve as", f"{self.rewritten} ({_SAME_CURVE})"
             yield from (("because", why) for why in self.rewrites)
         if self.premises:
             yield "premises", "; ".join(self.premises)

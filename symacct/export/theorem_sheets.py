@@ -13,7 +13,7 @@ from typing import Any
 from symacct.export.description import neighbours
 from symacct.kernel import theorem_registry
 from symacct.kernel.claims import Kind, Relation, adjacency
-from symacct.kernel.sources import SECTIONS, SYMACCT, WORKS
+from symacct.kernel.sources import SYMACCT, WORKS
 from symacct.kernel.theorem_registry import PROVED, REFUTED, Theorem
 from symacct.results.screen import Labelled, Part, Tabled
 from symacct.text import parse
@@ -178,9 +178,8 @@ def _proof(row: CatalogueRow, theorem: Theorem | None) -> str:
     if row.status != PROVED:
         return "none"
     if row.paper == SYMACCT.key:
-        number = re.search(r"section (\d+)", row.source)
-        title = f" ({SECTIONS[int(number[1])]})" if number else ""
-        return f"docs/proofs.md, section {number[1]}{title}" if number else "docs/proofs.md"
+        lemma = re.search(r"docs/proofs/.*", row.source)
+        return lemma[0] if lemma else "docs/proofs/"
     is_published = row.paper in WORKS
     return "in the work itself, at that place" if is_published else "none: it is taken as stated"
 

@@ -127,7 +127,7 @@ def their_relation(relation: str) -> Any:
 # --- mixtures of Gaussians, whose weights are floats that need not sum to 1
 #
 # Of sensitivities >= 0 the cost grows where weight goes from a smaller to a larger one
-# (docs/proofs.md, section 29): what is rounded goes that way.
+# (docs/proofs/sampling.md, Lemma monotone-mixtures): what is rounded goes that way.
 
 _EVENT = "MixtureOfGaussiansDpEvent"
 _SLACK = Fraction(1, 2**40)  # that weights in float64 are off by

@@ -609,6 +609,7 @@ class Guarantee(GuaranteeQuestions):
         }
 
 
+# Proved in docs/proofs/certificates.md, Lemma balls.
 def from_ball(
     x: arb, claim: Claim, digits_asked: int, certified: bool, signed: bool = False
 ) -> Enclosure:

@@ -337,6 +337,7 @@ def check_sorts(
             raise DomainError(f"{what}, {name}: found {echo(value)}, needed {remedies[name]}")
 
 
+# Proved in docs/proofs/certificates.md, Lemma slack.
 def infer(what: str, stated: Claim, premises: Iterable[Claim], monotone: bool) -> Claim:
     """The one rule: what a statement yields when its premises are replaced by what is known.
 
@@ -415,6 +416,7 @@ class AttainedBy:
         """Does one pair dominate that an involution swaps (ZW19 Prop. 10, MTZ19 Thm 5)?"""
         return self.pairs is Pairs.SWAPPED
 
+    # Proved in docs/proofs/directions.md, Lemma one-pair.
     @property
     def by_one_pair(self) -> bool:
         """Is it D_α(P‖Q) of one pair at every order, P the law with the record?"""
@@ -429,6 +431,7 @@ class AttainedBy:
         known = isinstance(alpha, int | float | Fraction)
         return Way.ADDITION if known and alpha >= 2 else Way.LARGER
 
+    # Proved in docs/proofs/directions.md, Lemma directions.
     def sampled(self) -> AttainedBy:
         """Of a sample that holds the record or not: (1−γ)Q + γP against Q.
 
@@ -453,6 +456,7 @@ ANY_OF_SEVERAL = AttainedBy(Pairs.SEVERAL, Way.EITHER)
 UNKNOWN = AttainedBy(Pairs.SEVERAL, Way.LARGER)
 
 
+# Proved in docs/proofs/directions.md, Lemma exact-sums.
 def together(parts: Iterable[AttainedBy]) -> AttainedBy:
     """What attains a sum, or a mean by a coin: the products of the parts' pairs."""
     parts = tuple(parts)

@@ -76,6 +76,7 @@ class NodeCurve:
         at = self.evaluation.ctx.number(alpha)
         return local.log(at - middle) / (at - 1)
 
+    # Proved in docs/proofs/certificates.md, Lemma convex-cgf.
     @cached_property
     def shape(self) -> str | None:
         """What is proved of its CGF at whole orders: "convex", or nothing."""

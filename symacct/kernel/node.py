@@ -149,7 +149,8 @@ class Node(Interned, NodeQuestions):
     makers: ClassVar[tuple[str, ...]] = ()
     #: Which pair of laws attains the curve, and in which direction.
     attained: AttainedBy = UNKNOWN
-    #: The order up to which ε(α)/α is proved to be at most ε(1), and so is zCDP's ρ (proofs, 26).
+    #: The order up to which ε(α)/α is proved to be at most ε(1), and so is zCDP's ρ
+    #: (docs/proofs/currencies.md, Lemma concentrated).
     steepest_up_to: Order = 1
     #: Is it stated for a number of records, so that it holds where there are so many?
     counts_records: bool = False
@@ -554,8 +555,8 @@ class Mechanism(Node):
     kind: Kind
     source: Source
     #: Of noise on a query that two records may move the opposite ways, so that its curve for a
-    #: group is that for as many times its `sensitivity` (docs/proofs.md, section 18): the name of
-    #: its other parameter.
+    #: group is that for as many times its `sensitivity` (docs/proofs/directions.md, Lemma
+    #: group-noise): the name of its other parameter.
     noise_scale: str = ""
     #: What `verify` asks other accountants about it; of a subclass, what it states itself.
     asked: ClassVar[AskedValues | None] = None

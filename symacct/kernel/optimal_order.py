@@ -497,6 +497,7 @@ class BestOrder:
                 OrderGridWarning,
             )
 
+    # Proved in docs/proofs/certificates.md, Lemma whole-orders.
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
         if self.curve().shape is None or not self._is_one_valley:
@@ -504,6 +505,7 @@ class BestOrder:
         f, least = self.objective(), max(2, whole - 1)
         return all(f(alpha) >= f(whole) for alpha in {least, whole + 1} - {whole})
 
+    # Proved in docs/proofs/certificates.md, Lemma convex-objectives.
     def _convex_at(self, alpha: Order, curve: NodeCurve) -> bool:
         """Is the CGF around α known to be convex, and nowhere above the true one?"""
         try:
@@ -572,6 +574,7 @@ class BestOrder:
         falls = left(places[2]) < left(found) and right(places[0]) < right(found)
         return found, left(found).min(right(found)) if falls else None
 
+    # Proved in docs/proofs/certificates.md, Lemma two-mechanisms.
     def _below(self, near: Fraction) -> NodeCurve:
         """What is nowhere above the curve, and mostly it about an order; or itself."""
         return below_near(self.evaluation(), near, self.question.m) or self.curve()

@@ -243,7 +243,8 @@ def _converted(
 def least_divergence(curve: NodeCurve, order: Order) -> arb:
     """ε(1) >= 3(e^{ε(2)}−1)²/(2(e^K−1)), K the chord of (α−1)ε(α) from 2 to `order` >= 3, at 3.
 
-    0 where it is not known that one pair attains the curve there (docs/proofs.md, section 17).
+    0 where it is not known that one pair attains the curve there (docs/proofs/conversions.md, Lemma
+    divergence-below).
     """
     if not curve.node.attained.by_one_pair:
         return arb(0)
@@ -315,7 +316,7 @@ def failures(node: Node) -> Failures | None:
     A composition fails where one of its parts does, a post-processing where the mechanism does, and
     one of two mechanisms by a coin where that does on which the coin falls.
     An (ε, δ)-DP mechanism is an ε-DP one that fails with probability δ. What is below another
-    operation, such as a sample, is left there. Source: docs/proofs.md, section 43.
+    operation, such as a sample, is left there. Source: docs/proofs/conversions.md, failing.
 
     >>> from symacct import ApproximateDP, Failing, Gaussian
     >>> found = failures(2 * ApproximateDP(1, "1/9") + Failing(Gaussian(5), "1/7"))
@@ -354,7 +355,7 @@ def _(node: Compose) -> Failures | None:
 #
 # An (ε, δ) question about what may fail: δ without the failures, asked of what is left.
 
-_PROOF = Proof("FAILING", SYMACCT.at("docs/proofs.md, section 43"))
+_PROOF = Proof("FAILING", SYMACCT.at("docs/proofs/conversions.md, failing"))
 _ASKED_BITS = 512  # of a δ that is asked as it is: a longer one is rounded, to either side
 _GUARD_BITS = 64  # of a δ that is rounded, beyond the digits asked
 

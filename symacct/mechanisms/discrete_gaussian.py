@@ -50,7 +50,7 @@ class DiscreteGaussian(LatticeNoise):
     If αΔ is whole, ε(α) is that of the Gaussian mechanism; otherwise it is smaller. `sigma` is
     positive, and its square is about the variance. `sensitivity` is Δ, a whole number from 1 on, in
     the units of the query. Raises DomainError for other parameters. ε(α) is in nats. Source: CKS20,
-    the discrete Gaussian; SYMACCT, docs/proofs.md, section 21.
+    the discrete Gaussian; SYMACCT, docs/proofs/mechanisms.md, discrete-gaussian.
 
     >>> print(DiscreteGaussian(5).rdp(2, digits=3), DiscreteGaussian("1/2").rdp("3/2", digits=5))
     0.0400 2.9424
@@ -73,7 +73,9 @@ class DiscreteGaussian(LatticeNoise):
     )
     noise_scale = "sigma"
     words = "the discrete Gaussian mechanism ($σ = {sigma}$, sensitivity {sensitivity})"
-    source = CKS20.at("the discrete Gaussian; SYMACCT, docs/proofs.md, section 21")
+    source = CKS20.at(
+        "the discrete Gaussian; SYMACCT, docs/proofs/mechanisms.md, discrete-gaussian"
+    )
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> DiscreteGaussian:
         scale = positive(sigma, "DiscreteGaussian, sigma")

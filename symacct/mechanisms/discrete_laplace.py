@@ -18,6 +18,7 @@ from symacct.laws.neighbours import FinitePair
 from symacct.mechanisms.integer_noise import IntegerNoise
 
 
+# Proved in docs/proofs/mechanisms.md, Lemma vector-discrete-laplace.
 class DiscreteLaplace(IntegerNoise):
     """The discrete Laplace mechanism: a whole-number query plus k with probability ∝ e^{−|k|/b}.
 
@@ -27,7 +28,7 @@ class DiscreteLaplace(IntegerNoise):
     The curve is also that of a vector of ℓ1 sensitivity Δ with noise on every coordinate, under
     Poisson sampling too. `b` is positive. `sensitivity` is Δ, a whole number from 1 on, in the
     units of the query. Raises DomainError for other parameters. ε(α) is in nats. Source:
-    docs/proofs.md, section 21.
+    docs/proofs/mechanisms.md, discrete-laplace.
 
     >>> print(DiscreteLaplace(2).rdp("inf", digits=3))
     0.5
@@ -50,7 +51,7 @@ class DiscreteLaplace(IntegerNoise):
     )
     noise_scale = "b"
     words = "the discrete Laplace mechanism ($b = {b}$, sensitivity {sensitivity})"
-    source = SYMACCT.at("docs/proofs.md, section 21")
+    source = SYMACCT.at("docs/proofs/mechanisms.md, discrete-laplace")
 
     def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> DiscreteLaplace:
         return cls._intern(

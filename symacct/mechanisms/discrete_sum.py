@@ -50,7 +50,8 @@ class DiscreteGaussianSum(Mechanism):
     sum. It is the answer in numbers, if the sum has not too many outcomes; formulas, code and
     float64 use the bound. `sigma` and `sensitivity` are positive. `parties` (n, up to 10⁹) and
     `dimension` (d) are whole numbers from 1 on. Raises DomainError for other parameters. ε(α) is in
-    nats. Source: KLS21, Proposition 14; SYMACCT, docs/proofs.md, section 32.
+    nats. Source: KLS21, Proposition 14; SYMACCT, docs/proofs/mechanisms.md, one-party, added-spread
+    and three-pairs.
 
     >>> print(DiscreteGaussianSum("1/2", 10).rdp(2, digits=6))
     0.450986
@@ -71,7 +72,10 @@ class DiscreteGaussianSum(Mechanism):
         "all {parties} parties add noise of their own, on each of two neighbouring datasets",
     )
     steepest_up_to = INFINITY  # of the bound: every one of the three falls when divided by α
-    source = KLS21.at("Proposition 14; SYMACCT, docs/proofs.md, section 32")
+    source = KLS21.at(
+        "Proposition 14; "
+        "SYMACCT, docs/proofs/mechanisms.md, one-party, added-spread and three-pairs"
+    )
 
     def __new__(
         cls,
@@ -176,7 +180,7 @@ class SummedNoise(IntegerSums):
     """S of so many parties, P moved by `sensitivity`; log-concave, as a convolution of such laws.
 
     S and one discrete Gaussian number of σ√n have log-probabilities within τ of each other
-    (docs/proofs.md, section 32), and so P^aQ^{1−a} of both within (|a| + |1−a|)τ.
+    (docs/proofs/mechanisms.md, Lemma spread), and so P^aQ^{1−a} of both within (|a| + |1−a|)τ.
     """
 
     sigma: Exact

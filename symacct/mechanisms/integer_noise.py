@@ -27,7 +27,7 @@ _MOST_TERMS = 100_000
 class IntegerNoise(Mechanism):
     """A whole-number query plus symmetric log-concave noise: the worst neighbours are Δ apart.
 
-    Q is the noise and P the noise moved by Δ (docs/proofs.md, section 21).
+    Q is the noise and P the noise moved by Δ (docs/proofs/mechanisms.md, Lemma integer-noise).
     """
 
     sensitivity: int

@@ -28,9 +28,10 @@ _OF_A_STEP = (
     "each step, before its noise, is Lipschitz with the constant {contraction}",
 )
 _EVERY_STEP = "one record moves the value of each step by at most 1, the unit of σ"
-_SOURCE = SYMACCT.at("docs/proofs.md, section 31, after Bok, Su and Altschuler 2024")
+_SOURCE = SYMACCT.at("docs/proofs/mechanisms.md, shifts, after Bok, Su and Altschuler 2024")
 
 
+# Proved in docs/proofs/mechanisms.md, Lemmas all-steps, last-steps and one-sample.
 class NoisyDescent(ComputedGaussian):
     """The last of T = `steps` noisy iterates f(x) + N(0, σ²), where each step uses every record.
 
@@ -43,8 +44,8 @@ class NoisyDescent(ComputedGaussian):
     the last steps count, and the curve is an upper bound. `sigma` is positive and `steps` is a
     whole number. `contraction` is in (0, 1], and `diameter` is at least 0 or "inf"; both are
     rational. Raises DomainError for other parameters, and for a contraction too close to 1.
-    Sampling this mechanism means one sample for all steps. ε(α) is in nats. Source: docs/proofs.md,
-    section 31, after Bok, Su and Altschuler 2024.
+    Sampling this mechanism means one sample for all steps. ε(α) is in nats. Source:
+    docs/proofs/mechanisms.md, shifts, after Bok, Su and Altschuler 2024.
 
     >>> print(NoisyDescent(5, 100, "1/2").rdp(2, digits=3))
     0.120
@@ -98,6 +99,7 @@ class NoisyDescent(ComputedGaussian):
         return min([free, *(_moved(c, m, self.diameter) for m in ends)]), False
 
 
+# Proved in docs/proofs/mechanisms.md, Lemma one-pass.
 class NoisyPass(ComputedGaussian):
     """The last noisy iterate f(x) + N(0, σ²), where a record is used in one step only.
 
@@ -108,7 +110,7 @@ class NoisyPass(ComputedGaussian):
     published. The f are as for `NoisyDescent`. For the record of the last step m is 1, and only the
     noise of that step hides it. `sigma` is positive, `steps` is a whole number, and `contraction`
     is rational, in (0, 1]. Raises DomainError for other parameters. ε(α) is in nats. Source:
-    docs/proofs.md, section 31, after Bok, Su and Altschuler 2024.
+    docs/proofs/mechanisms.md, shifts, after Bok, Su and Altschuler 2024.
 
     >>> print(NoisyPass(5, 100).rdp(2, digits=3))
     0.0004

@@ -110,6 +110,8 @@ def _(
     return shift.written(value, above_one)
 
 
+# Proved in docs/proofs/triples.md, Lemma irrational-rates and docs/proofs/directions.md, Lemma
+# irrational-ratio.
 def falling_in(ratio: Exact, value: Callable[[Fraction], Number]) -> Number:
     """A value that falls in the ratio: an irrational one's is between those of rational ones."""
     first, *other = map(value, rational_ends(ratio, BALL.bits))

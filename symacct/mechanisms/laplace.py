@@ -73,11 +73,11 @@ class VectorLaplace(LaplacePair):
 
     ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1), s = Δ/b.
 
-    The worst case is that one coordinate takes all of Δ (docs/proofs.md, section 19). The curve is
-    therefore that of Laplace, under Poisson sampling too. A sample of a fixed size costs more than
-    with Laplace, if a record is replaced. `b` is the scale of the noise, and `sensitivity` is Δ.
-    Both are positive, in the units of the query. Raises DomainError for other parameters. ε(α) is
-    in nats. Source: ZW19, Remark 19.
+    The worst case is that one coordinate takes all of Δ (docs/proofs/mechanisms.md, Lemma
+    vector-laplace). The curve is therefore that of Laplace, under Poisson sampling too. A sample of
+    a fixed size costs more than with Laplace, if a record is replaced. `b` is the scale of the
+    noise, and `sensitivity` is Δ. Both are positive, in the units of the query. Raises DomainError
+    for other parameters. ε(α) is in nats. Source: ZW19, Remark 19.
 
     >>> print(VectorLaplace(2).rdp("inf", digits=3))
     0.5

@@ -35,7 +35,8 @@ _PATTERNS = 10_000
 def squared_sensitivity(rows: Rows, most: int, apart: int) -> tuple[Fraction, bool]:
     """max ‖Σ_{t∈S} C_t ⊗ x_t‖² over |x_t| ≤ 1 and sets S of at most `most` steps that are at least
 
-    `apart` from each other, and whether it is attained; else a bound (docs/proofs.md, section 25).
+    `apart` from each other, and whether it is attained; else a bound (docs/proofs/mechanisms.md,
+    Lemma largest-shift).
     """
     gram, scale = _gram(rows)
     sizes = [[abs(x) for x in row] for row in gram]
@@ -152,7 +153,7 @@ class MatrixMechanism(ComputedGaussian):
     triangular, x_t may depend on all earlier outputs. Sampling this mechanism means one sample for
     all steps, because the steps of fresh samples would not be independent. `strategy` is a list of
     rows of rational numbers, and `sigma` is positive. Raises DomainError, LimitError. ε(α) is in
-    nats. Source: docs/proofs.md, section 25.
+    nats. Source: docs/proofs/mechanisms.md, one-gaussian.
 
     >>> rows = [[1, 0, 0], ["1/2", 1, 0], ["3/8", "1/2", 1]]
     >>> MatrixMechanism(rows, 5).sensitivity
@@ -179,7 +180,7 @@ class MatrixMechanism(ComputedGaussian):
         "the matrix mechanism (strategy {strategy}, $σ = {sigma}$, at most "
         "{participations:participation} of a record, at least {separation:step} apart)"
     )
-    source = SYMACCT.at("docs/proofs.md, section 25")
+    source = SYMACCT.at("docs/proofs/mechanisms.md, one-gaussian")
 
     def __new__(
         cls,
@@ -216,7 +217,7 @@ class TreeAggregation(ComputedGaussian):
     This is the norm that a record's vector is clipped to, or twice that norm if a record is
     replaced, which has to stay in its step. `steps` is a whole number from 1 on. Raises DomainError
     for other parameters. Sampling this mechanism means one sample for all steps. ε(α) is in nats.
-    Source: docs/proofs.md, section 25.
+    Source: docs/proofs/mechanisms.md, binary-trees.
 
     >>> print(TreeAggregation(5, 1000).rdp(2, digits=3))
     0.400
@@ -239,7 +240,7 @@ class TreeAggregation(ComputedGaussian):
     words = (
         "binary tree aggregation over {steps:step} ($σ = {sigma}$), with each record in one of them"
     )
-    source = SYMACCT.at("docs/proofs.md, section 25")
+    source = SYMACCT.at("docs/proofs/mechanisms.md, binary-trees")
 
     def __new__(cls, sigma: Numeric, steps: Numeric) -> TreeAggregation:
         return cls._intern(

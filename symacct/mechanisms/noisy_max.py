@@ -61,8 +61,8 @@ class NoisyMax(LaplacePair):
     (`ExponentialMechanism.of_noise`), and with exponential noise it is permute-and-flip
     (`PermuteAndFlip.of_noise`). If a record moves all scores in the same direction, the scores
     count as scores of half the sensitivity. `b` and `sensitivity` are positive, in the units of the
-    scores. Raises DomainError for other parameters. ε is in nats. Source: docs/proofs.md, section
-    39.
+    scores. Raises DomainError for other parameters. ε is in nats. Source: docs/proofs/selection.md,
+    hazard-rate.
 
     >>> print(NoisyMax(4).rdp("inf", digits=3))
     0.5
@@ -75,7 +75,7 @@ class NoisyMax(LaplacePair):
     words = (
         "noisy-max selection from scores with Laplace noise ($b = {b}$, sensitivity {sensitivity})"
     )
-    source = SYMACCT.at("docs/proofs.md, section 39")
+    source = SYMACCT.at("docs/proofs/selection.md, hazard-rate")
     premises = _PREMISES
 
     def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> NoisyMax:
@@ -119,7 +119,7 @@ class GaussianNoisyMax(GaussianComparison):
     record moves all scores by the same amount and in the same direction, the scores count as scores
     of half the sensitivity. `sigma` and `sensitivity` are positive, in the units of the scores, and
     `candidates` is a whole number from 2 on. Raises DomainError for other parameters. ε(α) is in
-    nats. Source: docs/proofs.md, section 28.
+    nats. Source: docs/proofs/selection.md, noisy-maximum.
 
     >>> print(GaussianNoisyMax(10, 1000).rdp(64, digits=5))
     1.3896
@@ -132,7 +132,7 @@ class GaussianNoisyMax(GaussianComparison):
         "noisy-max selection from {candidates} scores with Gaussian noise ($σ = {sigma}$, "
         "sensitivity {sensitivity})"
     )
-    source = SYMACCT.at("docs/proofs.md, section 28")
+    source = SYMACCT.at("docs/proofs/selection.md, noisy-maximum")
     premises = _PREMISES
 
     def __new__(

@@ -100,6 +100,7 @@ class ResponsePair(Mechanism):
         return ctx.maximum(t, -t)
 
 
+# Proved in docs/proofs/sampling.md, Lemma sampled-response.
 @dataclass(frozen=True)
 class TwoAnswers(WorstPair):
     """P = (p, 1−p) and Q = (1−p, p)."""

@@ -31,7 +31,7 @@ class ExponentialMechanism(Mechanism):
     scores. Report-noisy-max with Gumbel noise of scale 2Δ/ε is the same mechanism. If a record
     moves all scores in the same direction, the curve is that of ε/2. `epsilon` is positive, in
     nats. `adjacency` says for which neighbours Δ holds. Raises DomainError for other parameters.
-    Source: DDR20, bounded range; SYMACCT, docs/proofs.md, section 24.
+    Source: DDR20, bounded range; SYMACCT, docs/proofs/selection.md, bounded-range-curve.
 
     >>> from symacct import PureDP
     >>> print(ExponentialMechanism(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
@@ -42,7 +42,7 @@ class ExponentialMechanism(Mechanism):
     kind = Kind.EXACT
     attained = ANY_OF_SEVERAL  # how the two losses lie about 0 depends on the order
     words = "the exponential mechanism ($ε = {epsilon}$)"
-    source = DDR20.at("bounded range; SYMACCT, docs/proofs.md, section 24")
+    source = DDR20.at("bounded range; SYMACCT, docs/proofs/selection.md, bounded-range-curve")
     makers = ("of_noise",)
     premises = (
         "one record changes each score by no more than the sensitivity that ε is stated for",
@@ -63,8 +63,8 @@ class ExponentialMechanism(Mechanism):
     ) -> ExponentialMechanism:
         """Report-noisy-max with Gumbel noise of this scale: ε = 2Δ/scale.
 
-        The k best in their order, from one draw of the noise, cost as k of these (docs/proofs.md,
-        section 28).
+        The k best in their order, from one draw of the noise, cost as k of these
+        (docs/proofs/selection.md, Lemma k-best).
 
         >>> ExponentialMechanism.of_noise(4)
         ExponentialMechanism('1/2')
@@ -140,7 +140,7 @@ class PermuteAndFlip(LaplacePair):
     candidates attain it, with another gap between their scores for each δ. If a record moves all
     scores in the same direction, the curve is that of ε/2. `epsilon` is positive, in nats.
     `adjacency` says for which neighbours a score moves by at most Δ. Raises DomainError for other
-    parameters. Source: MS20, permute-and-flip; SYMACCT, docs/proofs.md, section 39.
+    parameters. Source: MS20, permute-and-flip; SYMACCT, docs/proofs/selection.md, hazard-rate.
 
     >>> from symacct import PureDP
     >>> print(PermuteAndFlip(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
@@ -150,7 +150,7 @@ class PermuteAndFlip(LaplacePair):
     adjacency: Adjacency
     kind = Kind.UPPER
     words = "the permute-and-flip mechanism ($ε = {epsilon}$)"
-    source = MS20.at("permute-and-flip; SYMACCT, docs/proofs.md, section 39")
+    source = MS20.at("permute-and-flip; SYMACCT, docs/proofs/selection.md, hazard-rate")
     makers = ("of_noise",)
     premises = (
         "one record changes each score by no more than the sensitivity that ε is stated for",

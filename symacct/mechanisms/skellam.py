@@ -51,7 +51,7 @@ class Skellam(LatticeNoise):
     The noise has variance μ. A sum of such noises is of the same kind, and its variance is the sum
     of the variances. `mu` is positive. `sensitivity` is Δ, a whole number from 1 on, in the units
     of the query. Raises DomainError for other parameters. ε(α) is in nats. Source: AKL21, the
-    Skellam mechanism; SYMACCT, docs/proofs.md, section 21.
+    Skellam mechanism; SYMACCT, docs/proofs/mechanisms.md, skellam.
 
     >>> print(Skellam(25).rdp(2, digits=5), Skellam(25).rdp("inf"))
     0.039975 inf
@@ -75,7 +75,7 @@ class Skellam(LatticeNoise):
     )
     noise_scale = "mu"
     words = "the Skellam mechanism (variance $μ = {mu}$, sensitivity {sensitivity})"
-    source = AKL21.at("the Skellam mechanism; SYMACCT, docs/proofs.md, section 21")
+    source = AKL21.at("the Skellam mechanism; SYMACCT, docs/proofs/mechanisms.md, skellam")
 
     def __new__(cls, mu: Numeric, sensitivity: Numeric = 1) -> Skellam:
         return cls._intern(

@@ -28,6 +28,7 @@ _PREMISES = (
 )
 
 
+# Proved in docs/proofs/selection.md, Lemmas one-outcome and same-direction.
 class SparseVector(Mechanism):
     """The sparse vector technique with Laplace noise: which queries exceed a threshold.
 
@@ -39,8 +40,8 @@ class SparseVector(Mechanism):
     The number of queries is not limited, and each query may be chosen from earlier answers. If a
     record moves all queries in the same direction, give twice b_query but the full sensitivity,
     because the threshold costs no less. Scales and `sensitivity` are positive, in the units of the
-    queries. Raises DomainError for other parameters. ε(α) is in nats. Source: docs/proofs.md,
-    section 28; pure DP: Lyu, Su and Li 2017.
+    queries. Raises DomainError for other parameters. ε(α) is in nats. Source:
+    docs/proofs/selection.md, sparse-vector; pure DP: Lyu, Su and Li 2017.
 
     >>> print(SparseVector(2, 4).rdp("inf", digits=3))
     1
@@ -56,7 +57,7 @@ class SparseVector(Mechanism):
         "and $b = {b_query}$ on each query of sensitivity {sensitivity}, with at most "
         "{count:answer} above the threshold)"
     )
-    source = SYMACCT.at("docs/proofs.md, section 28; pure DP: Lyu, Su and Li 2017")
+    source = SYMACCT.at("docs/proofs/selection.md, sparse-vector; pure DP: Lyu, Su and Li 2017")
     premises = _PREMISES
 
     def __new__(
@@ -122,7 +123,7 @@ class GaussianSparseVector(GaussianComparison):
     direction, the second bound holds with twice σ₂, and the first bound stays as it is; to have
     both, give twice sigma_query and four times as many `queries`. Scales and `sensitivity` are
     positive, in the units of the queries. Raises DomainError for other parameters. ε(α) is in nats.
-    Source: docs/proofs.md, section 28, after Zhu and Wang 2020.
+    Source: docs/proofs/selection.md, sparse-vector, after Zhu and Wang 2020.
 
     >>> print(GaussianSparseVector(10, 20, 1000).rdp(64, digits=5))
     0.74964
@@ -138,7 +139,7 @@ class GaussianSparseVector(GaussianComparison):
         "threshold and $σ = {sigma_query}$ on each of at most {queries} queries of "
         "sensitivity {sensitivity}, with at most {count:answer} above the threshold)"
     )
-    source = SYMACCT.at("docs/proofs.md, section 28, after Zhu and Wang 2020")
+    source = SYMACCT.at("docs/proofs/selection.md, sparse-vector, after Zhu and Wang 2020")
     premises = _PREMISES
 
     def __new__(
@@ -171,7 +172,10 @@ class GaussianSparseVector(GaussianComparison):
         return self.queries * Gaussian(self.sigma_query, self.sensitivity).at_one(ctx)
 
     def bound_by_outcomes(self, ctx: Arithmetic) -> Callable[[Number], Number]:
-        """The second bound at β = max(α, β₀), from which on it rises (docs/proofs.md)."""
+        """The second bound at β = max(α, β₀), from which on it rises.
+
+        See docs/proofs/selection.md, Lemma rising-orders.
+        """
         threshold = Gaussian(self.sigma_threshold, self.sensitivity).at_one(ctx)
         shift = Gaussian(self.sigma_query, 2 * self.sensitivity).at_one(ctx)
         subsets = [math.comb(self.queries, j) for j in range(self.count + 1)]

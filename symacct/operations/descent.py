@@ -1,4 +1,7 @@
-"""Noisy descent on samples of which the last iterate is told; proofs.md, section 31."""
+"""Noisy descent on samples of which the last iterate is told.
+
+See docs/proofs/mechanisms.md, Lemma sampled-steps.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,8 @@ _LAST_ALONE = (
     "only the last of {steps} noisy iterates is released; each step, before its noise, is "
     "Lipschitz with the constant {contraction} whatever its sample is; every iterate is projected "
     "to a convex set of diameter {diameter}, in the unit of the noise, or stays in one; the sample "
-    "of each step is drawn anew and at random, and is kept secret (symacct, docs/proofs.md, "
-    "section 31)"
+    "of each step is drawn anew and at random, and is kept secret (symacct, "
+    "docs/proofs/mechanisms.md, Lemma sampled-steps)"
 )
 
 

@@ -23,7 +23,7 @@ class Failing(Operation):
     `mechanism`, and the Rényi curve is infinite. `Failing(PureDP(epsilon), delta)` is
     `ApproximateDP(epsilon, delta)`, and `Failing(ZCDP(rho), delta)` is δ-approximate ρ-zCDP. A
     `delta` of 0 gives the mechanism itself. Raises DomainError for a δ outside [0, 1). ε is in
-    nats. Source: KOV15 and BS16; docs/proofs.md, section 43.
+    nats. Source: KOV15 and BS16; docs/proofs/conversions.md, Lemma stated-failure.
 
     >>> from symacct import ZCDP
     >>> print(Failing(ZCDP("1/2"), "5e-6").epsilon("1e-5", 6, "improved").epsilon.rounded(6))

@@ -31,7 +31,8 @@ from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutRepla
 
 # --- truncated Poisson batches
 #
-# Poisson batches that are cut to a largest size, as an expression; proofs.md, section 27.
+# Poisson batches that are cut to a largest size, as an expression; docs/proofs/allocations.md,
+# Lemma cut-batches.
 
 #: Bits of the sums, and digits of the numbers that are written.
 _BITS, _DIGITS = 256, 20
@@ -39,7 +40,7 @@ _MOST_RECORDS = 10**7
 _CUT = (
     "each of the {n} records is kept independently with probability {gamma}; if more than {batch} "
     "are kept, {batch} of them are drawn at random; each batch is drawn anew, and which records it "
-    "has is kept secret (symacct, docs/proofs.md, section 27)"
+    "has is kept secret (symacct, docs/proofs/allocations.md, Lemma cut-batches)"
 )
 
 
@@ -98,6 +99,7 @@ def truncated_poisson(
     return PostProcess(Either(in_a_place(replaced, rate_of_cut), sampled, cut), records, premise)
 
 
+# Proved in docs/proofs/allocations.md, Lemma cut-rounding.
 def _rounded_up(gamma: Fraction, n: int, batch: int) -> tuple[Fraction, Fraction, Fraction]:
     """P[J >= B], γ̄ = B P[Bin(n, γ) > B]/(n P[J >= B]), J ~ Bin(n−1, γ), and γ, to so many digits.
 
@@ -186,8 +188,8 @@ _RATE_DIGITS, _RATE_BITS = 8, 128
 _APART = (
     "the strategy has at most {bands} diagonals; of {steps} steps, a record that was in a "
     "batch rests in the next {rest}, and enters each other one with probability {p}, by a coin "
-    "of its own; which records are in which batch is kept secret (symacct, docs/proofs.md, "
-    "section 36, steps at least b apart)"
+    "of its own; which records are in which batch is kept secret (symacct, "
+    "docs/proofs/allocations.md, Lemma min-sep)"
 )
 
 
@@ -214,10 +216,10 @@ def dp_sgd(
     records, and the sensitivity is 2C. With "balls_and_bins" each record draws its batch of an
     epoch: there are ⌊n/(K·batch_size)⌋ batches, and neighbours differ by one record that is added
     or removed. With "shuffled" each epoch cuts a fresh permutation into batches; this is
-    accounted for as if the permutation were published, without amplification (docs/proofs.md,
-    section 37), and `baselines.shuffled_batches` gives a lower bound of its cost. For this,
-    neighbouring datasets must have the same number of batches, so a trainer must publish the last
-    batch's output even if that batch is empty.
+    accounted for as if the permutation were published, without amplification
+    (docs/proofs/allocations.md, Lemma shuffled-above), and `baselines.shuffled_batches` gives a
+    lower bound of its cost. For this, neighbouring datasets must have the same number of batches,
+    so a trainer must publish the last batch's output even if that batch is empty.
 
     Give the number of `steps`, or of `epochs`, which are ⌈epochs·n/(K·batch_size)⌉ steps. With
     "balls_and_bins" and "shuffled" the epochs are rounded up to whole ones, and a RoundedWarning
@@ -260,6 +262,7 @@ def records_of_a_batch(batch_size: Numeric, accumulation: Numeric = 1) -> int:
     return whole(batch_size, "batch_size", 1) * whole(accumulation, "accumulation", 1)
 
 
+# Proved in docs/proofs/allocations.md, Lemma fewer-steps.
 def whole_passes(
     n: int, batch: int, epochs: Numeric | None, steps: Numeric | None, sampling: str
 ) -> int:
@@ -348,7 +351,8 @@ def band_mf(
     batch_size/(n − (b−1)·batch_size). The result is then an upper bound: ⌈steps/b⌉ samples at a
     rate q, with q/(1−q) = p·b^b/((b−1)^{b−1}(1−p)^b), or q = 1 − (1−p)^steps if steps ≤ b.
     `batch_size` is the expected size, for "min_sep" after many steps. Raises DomainError,
-    LimitError. Source: docs/proofs.md, section 36. ε(α) is in nats.
+    LimitError. Source: docs/proofs/allocations.md, banded-matrix, min-sep and few-steps. ε(α) is in
+    nats.
 
     >>> band_mf(n=10_000, batch_size=7, noise_multiplier=2, bands=3, steps=900)
     300*PoissonSubsample(Gaussian(2), '21/10000')
@@ -467,7 +471,8 @@ def _square(column: Iterable[Fraction]) -> Fraction:
 
 # --- samples with replacement
 #
-# Samples drawn with replacement, as a pair of mixtures; proofs.md, section 33.
+# Samples drawn with replacement, as a pair of mixtures; docs/proofs/allocations.md, Lemma
+# replacement-mixture.
 
 #: Bits of the chances, and digits of those that are written.
 _BITS, _DIGITS = 256, 20
@@ -476,6 +481,7 @@ _COIN_DIGITS = 9
 _NAME = "sample_with_replacement"
 
 
+# Proved in docs/proofs/allocations.md, Lemma batch-moves.
 def sample_with_replacement(
     mechanism: Node, n: Numeric, batch: Numeric, adjacency: str | Adjacency = "add_remove"
 ) -> Node:
@@ -502,6 +508,7 @@ def sample_with_replacement(
     return moved_by_draws(noise, chances(records, draws, draws)[0], adjacency, records)
 
 
+# Proved in docs/proofs/allocations.md, Lemma replacement-mirror.
 def moved_by_draws(
     noise: Node,
     weights: tuple[Fraction, ...],
@@ -527,6 +534,7 @@ def moved_by_draws(
     return PostProcess(DistributionPair(P, other, REPLACE_ONE, records=records))
 
 
+# Proved in docs/proofs/allocations.md, Lemma revealed-draws.
 def told_draws(noise: Gaussian, weights: tuple[Fraction, ...], spare: Fraction) -> Node:
     """What a batch tells of a record replaced, by a coin that tells j >= 1 with probability λ_j.
 

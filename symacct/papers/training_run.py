@@ -30,7 +30,7 @@ _SHUFFLED = (
 )
 _COMPARED = (
     "no gain from shuffling is claimed, because none of the results in docs/theorems.md proves one "
-    "for shuffled batches (docs/proofs.md, section 37)"
+    "for shuffled batches (docs/proofs/allocations.md, Lemma shuffled-above)"
 )
 _WHICH = (
     "Report the ε of the first row, which is proved for this run; what the true ε is at least is "

@@ -46,6 +46,7 @@ def one_run_each(found: list[Product]) -> list[Product]:
     return [Pair.of(part) for part in parts]
 
 
+# Proved in docs/proofs/pairs.md, Lemma lower-profiles.
 def products_below(node: Node) -> list[Product]:
     """Products none of which has a larger profile than the node; an empty one says nothing."""
     try:

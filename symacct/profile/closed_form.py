@@ -130,7 +130,8 @@ def _terms(term: arb, least: arb, count: int, j: int, odds: arb) -> tuple[list[a
 # D(y) of runs whose losses are all on one lattice: their law is a product of polynomials.
 #
 # Masses are whole multiples of 2^{−b}, rounded down, and small ones at both ends are left out: what
-# they are less than 1 in all is what D is larger by at most (docs/proofs.md, section 16).
+# they are less than 1 in all is what D is larger by at most (docs/proofs/losses.md, Lemma
+# one-lattice).
 
 _MOST_NODES = 2**16
 _USUAL = 100.0  # nats, for their number
@@ -347,7 +348,7 @@ def _outcomes(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
 # √(PQ) of Laplace noise has the transform e^{−s/2}(e^{ps}(½ + 1/4p) + e^{−ps}(½ − 1/4p)): of all
 # runs it is a polynomial in 1/p at each of some knots, and powers of 1/p are powers of l − l_j,
 # which e^{l/2} D_G(y−l) is integrated against, D_G the profile of the Gaussian noise
-# (docs/proofs.md, section 16).
+# (docs/proofs/losses.md, Lemmas few-laplace and laplace-beside).
 
 Noise = tuple[tuple[Exact, int], ...]  # shifts, and how often each is run
 

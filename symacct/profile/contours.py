@@ -43,7 +43,7 @@ from symacct.profile.sums import powers
 # Σ_{n>=N} a_n with a_n = Σ_J g_J(nh) w_J^n, |w_J| = 1 and g_J slow: with E a_n = a_{n+1} and
 # q(X) = Π_J (X^m − w_J^m)^p it is [S(E)a_N + Σ_{n>=N} q(E)a_n]/q(1), S(X) = (q(X) − q(1))/(X − 1).
 # The first term has deg q nodes; the second is small, as E^m − 1 is on g_J. The stride m keeps the
-# weights small where w_J itself is near 1 (docs/proofs.md, section 16).
+# weights small where w_J itself is near 1 (docs/proofs/contours.md, Lemma tapered-nodes).
 
 T = TypeVar("T")
 
@@ -512,7 +512,8 @@ def _terms(found: Moments, line: OrderLine, need: float) -> int:
 #
 # D(y) = (1/2πi)∫ M(s) e^{−ys}/(s(s+1)) ds over Re s = c > 0, M(s) = Π F_i(1+s)^{k_i}; with P and Q
 # exchanged F_i(−s). The sum with step h is Σ_m e^{2πmc/h} D(y + 2πm/h), so it is too large by at
-# most two aliases; the nodes left out are bounded by the decay of F (docs/proofs.md, section 16).
+# most two aliases; the nodes left out are bounded by the decay of F (docs/proofs/contours.md, Lemma
+# complex-sum).
 
 _BOUND_BITS = 64
 _FEW = 64  # nodes
@@ -570,6 +571,7 @@ class FloatContour:
         return y, slope
 
 
+# Proved in docs/proofs/contours.md, Lemma complex-integral.
 @dataclass(frozen=True)
 class Contour:
     """D(y) of Π (P_i, Q_i)^{k_i}, or of the exchanged pairs, from nodes chosen for y about `at`."""
@@ -770,7 +772,7 @@ def float_nodes(
 #
 # Where moments fall too slowly, with D_μ the profile beside noise of Δ/σ = μ, and r > 1,
 #
-# D_μ − e^{r²μ²/8}(D_{rμ} − D_μ)/(r−1) <= D <= D_μ (docs/proofs.md, section 16),
+# D_μ − e^{r²μ²/8}(D_{rμ} − D_μ)/(r−1) <= D <= D_μ (docs/proofs/contours.md, Lemma added-noise),
 #
 # so that the digits are few: they grow with the logarithm of the number of nodes.
 
@@ -783,6 +785,7 @@ _SHARE = 0.25  # of the error that is wanted
 _FINEST = 200  # halvings of μ²
 
 
+# Proved in docs/proofs/contours.md, Lemma exchanged-contour.
 class ExchangedContour(Contour):
     """A contour of the exchanged pairs, of which nothing is lost either way."""
 
@@ -1208,6 +1211,7 @@ class Contours:
             at = float(found.mid())
         raise undecided(f"ε at δ = {float(delta):.6g}", digits)
 
+    # Proved in docs/proofs/contours.md, Lemma root-bracket.
     def _on(self, contour: Contour, delta: Fraction) -> arb | None:
         """An enclosure of the root by one contour, or None."""
         with ctx.workprec(contour.plan.bits):

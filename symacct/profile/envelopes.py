@@ -36,6 +36,7 @@ def envelope(pairs: Iterable[Masses]) -> tuple[tuple[Fraction, Fraction], ...]:
     )
 
 
+# Proved in docs/proofs/pairs.md, Lemma finite-choices.
 def adaptive(
     kinds: Mapping[Collection[Masses], int],
 ) -> tuple[tuple[Fraction, Fraction], ...] | None:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 #
 # F of Laplace noise far from the real axis: what is next to the two atoms of its loss.
 #
-# F(z) = e^{zL₁}A(z) + e^{zL₀}B(z), A and B nearly constant (docs/proofs.md, section 16).
+# F(z) = e^{zL₁}A(z) + e^{zL₀}B(z), A and B nearly constant (docs/proofs/losses.md, Lemma
+# laplace-ends).
 
 _FEW_TERMS = 64  # of a continued fraction, up to which it is as quick as a series
 _MOST_TERMS = {True: 96, False: 1024}  # where the gap is narrow, or not
@@ -272,7 +273,7 @@ def _first_ways(count: int, length: int) -> arb_poly:
 # F(z) = e^{zL₁}A(z) + e^{zL₀}B(z) with A and B next to the two atoms far from the real axis. From s
 # = c+iT on each term of the product Π F_i^{k_i} is integrated along its own ray, to the left where
 # its loss is above y, else to the right, and so falls exponentially however few runs there are
-# (docs/proofs.md, section 16).
+# (docs/proofs/losses.md, Lemma laplace-rays).
 
 if TYPE_CHECKING:
     LaplaceRuns = tuple[tuple[LaplaceLoss, int], ...]

@@ -1,7 +1,7 @@
 """A loss's law in float64, and laid on nodes: profiles above the true ones but for what is told.
 
 Steps are powers of two, so that nodes, and how far a loss is from them, are exact. What floats lose
-is bounded as in docs/proofs.md, section 45.
+is bounded as in docs/proofs/grids.md, Lemma tail-masses.
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ class TailsInFloats:
         return of_tails(losses, step, p, q, short, rare, unknown)
 
 
+# Proved in docs/proofs/grids.md, Lemma outcome-masses.
 @dataclass(frozen=True)
 class OutcomesInFloats:
     """The P-mass and the loss of each outcome, and what their profile falls short by at most."""
@@ -166,6 +167,7 @@ def _most_of_a_run(x: Floats) -> float:
     return largest + 2 * len(x) * UNIT * float(np.abs(x).sum())
 
 
+# Proved in docs/proofs/grids.md, Lemma shares.
 def _shared(before: float, masses: Floats, up: Floats) -> Floats:
     """`up` of the masses between two nodes goes to the upper one, the rest to the lower one."""
     found = np.zeros(len(masses) + 1)

@@ -184,6 +184,7 @@ def _some_places(panel: Panel) -> Iterator[arb]:
     return (low + (high - low) * i / _PLACES for i in range(_PLACES + 1))
 
 
+# Proved in docs/proofs/grids.md, Lemma density-cells.
 def tails(
     part: DensityLoss, ways: Sequence[bool], losses: Sequence[arb], need: float
 ) -> tuple[list[list[Tail]], arb]:
@@ -355,7 +356,7 @@ def _loss(panel: Panel, place: arb) -> arb:
 # A law's mass moved to the nodes of a grid of losses: a larger profile, and by how much at most.
 #
 # Each piece of it goes to the nodes on either side, so that both laws keep their masses
-# (docs/proofs.md, section 16).
+# (docs/proofs/grids.md, Lemma cells).
 
 
 class LineCell(NamedTuple):
@@ -404,6 +405,7 @@ def of_cells(found: list[LineCell], step: arb, left_out: arb) -> DottedLaw:
     return DottedLaw(step * first, step, masses, excess, left_out, arb(0), moved)
 
 
+# Proved in docs/proofs/grids.md, Lemma chords.
 def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> DottedLaw:
     """The chords of D over a = e^y between nodes, from D(−∞) = 1 on.
 
@@ -658,7 +660,7 @@ def _in_balls(
 #
 # All runs of what was spread over the nodes are one product of polynomials, of which both ends that
 # hardly ever occur are left out; the grid is made finer until the digits are there, or said to be
-# out of reach (docs/proofs.md, section 16).
+# out of reach (docs/proofs/grids.md, Lemma loss-grid).
 
 _SPARE_BITS = 32
 _TINY = 1e-290  # for what is lost of floats below it
@@ -1034,8 +1036,8 @@ class Grids:
 # An upper bound of the profile of many different parts: one grid for all, made finer in time.
 #
 # D is at most the profile of what is on the nodes, and what each law's profile falls short
-# (docs/proofs.md, section 45). Nothing is asked of each part beside all the others, as the grids do
-# that prove digits.
+# (docs/proofs/grids.md, Lemma many-parts). Nothing is asked of each part beside all the others, as
+# the grids do that prove digits.
 
 _LEFT_OUT = 2.0**-20  # of δ, for all that is left out
 _MANY_SPARE_BITS = 20
@@ -1051,6 +1053,7 @@ _MANY_ROUND = 1.25  # times as long as it is thought to take
 _SHARE = 0.95  # of the time left
 
 
+# Proved in docs/proofs/grids.md, Lemma grid-products.
 @dataclass(frozen=True, eq=False)
 class UpperProfile:
     """All runs on nodes `step` apart, for a δ of about e^{log_delta}."""

@@ -3,7 +3,7 @@
 H(x) of the worse of both orders of two laws is convex, 1 at 0, never rises, and H(1/x) is
 1 − (1 − H(x))/x. So it is below the hull of bounds at some x and 1/x, which is the profile of a
 finite pair that exchanging its laws leaves alone; and H of one order is above the hull of what its
-chords say beyond their ends (docs/proofs.md, section 40).
+chords say beyond their ends (docs/proofs/selection.md, Lemma hull-pair).
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ def discrete_gaussian_form(runs: Runs) -> Value | None:
     return partial(several_runs, noise, runs[0][1])
 
 
+# Proved in docs/proofs/mechanisms.md, Lemma gaussian-outputs.
 def several_runs(noise: DiscreteGaussian, runs: int, y: arb) -> arb:
     """P(S > s) − e^y Q(S > s), S the sum of the outputs, s where its loss (2SΔ−kΔ²)/(2σ²) is y.
 

@@ -64,6 +64,7 @@ else:  # of which most questions ask neither
 _EACH_WAY, _BLOCKS = 12, 4
 
 
+# Proved in docs/proofs/pairs.md, Lemmas convex-divergences, poisson-pair and fixed-size-removal.
 @singledispatch
 def products(node: Node) -> list[Product]:
     """Products whose largest profile, over both directions of each, is that of the node.
@@ -155,6 +156,7 @@ def _(node: Compose) -> list[Product]:
     return found
 
 
+# Proved in docs/proofs/currencies.md, Lemma beside-curve.
 def _by_curve(node: Node, unknown: AssumptionError) -> list[Product]:
     """A pair that all mechanisms of the node's curve have above them."""
     try:
@@ -182,6 +184,7 @@ def _(node: PoissonSubsample) -> list[Product]:
     return [product.sampled(node.gamma) for product in products(node.mechanism)]
 
 
+# Proved in docs/proofs/directions.md, Lemma group-mixtures.
 def _replaced(mechanism: Node) -> list[Product]:
     """A record replaced on all of the data is a group of two of which one is removed, one added."""
     found = products(GroupPrivacy(mechanism, 2))
@@ -265,6 +268,7 @@ def _(node: GroupPrivacy) -> list[Product]:
     return [Pair(found.runs, Kind.UPPER) for found in _for_group(node)]
 
 
+# Proved in docs/proofs/directions.md, Lemma large-groups.
 def _removals(size: int) -> list[tuple[int, int]]:
     """How many records of a group are removed, at most half; of large groups from few to many.
 

@@ -173,6 +173,7 @@ class Product:
         """All of the runs and one of another loss."""
         return replace(self, runs=(*self.runs, (part, 1)))
 
+    # Proved in docs/proofs/conversions.md, Lemma failing-pair.
     def failing(self, delta: Exact) -> Product:
         """All of the runs, and beside them an outcome that tells which law it is with chance δ.
 
@@ -185,7 +186,7 @@ class Product:
         """The mean over the runs of the laws with the record in one of them, against none.
 
         What dominates one run may stand for each, chosen by what was told before or not
-        (docs/proofs.md, section 30).
+        (docs/proofs/allocations.md, Lemma allocation-pair).
         """
         return Pair.of(self.part.allocated(steps), self.kind) if self.runs else self
 
@@ -389,6 +390,7 @@ def _fields(product: Product) -> tuple[Runs, Kind, tuple[int, int] | None, tuple
 # --- several products
 
 
+# Proved in docs/proofs/pairs.md, Lemma either-way.
 def any_of(every: Collection[Masses]) -> Product:
     """Any of these pairs of finite laws may be that of the neighbours, in each run another."""
     pairs = tuple(map(Atoms, every))
@@ -397,6 +399,7 @@ def any_of(every: Collection[Masses]) -> Product:
     return FiniteFamily(((Atoms(envelope(every)), 1),), pairs=pairs)
 
 
+# Proved in docs/proofs/pairs.md, Lemma attained-products.
 def kind_of(node: Node, found: Sequence[Product]) -> Kind:
     """What the largest profile of the node's products is: a bound where they are of more records.
 
@@ -435,6 +438,7 @@ def are_of_one_group(way: Iterable[Product]) -> bool:
     return len({one.records for one in way if one.records}) <= 1
 
 
+# Proved in docs/proofs/pairs.md, Lemma adaptive-composition.
 def composed(choice: Sequence[tuple[Product, int]]) -> Product:
     """What dominates all runs, each product so often.
 

@@ -9,8 +9,7 @@ from symacct.theory.catalogue import proof
 #: The conversion that a profile answers, and the work that it is of.
 NAME = "exact"
 SOURCE = ZDW22.at(
-    "dominating pairs and their composition; SYMACCT, docs/proofs.md, section 16, the sum over "
-    "complex orders and its error"
+    "dominating pairs and their composition; SYMACCT, docs/proofs/contours.md, complex-sum"
 )
 
 PAIRS = proof("PROFILE-PAIRS")

@@ -35,7 +35,7 @@ from symacct.theory.amplification.ps22 import log_mean
 #
 # The outcomes of large loss are the worst, from some loss on and by rising loss; then come the
 # others. Of few outcomes all orders are tried. What is told is rounded to fractions so that its
-# profile falls (docs/proofs.md, section 40).
+# profile falls (docs/proofs/selection.md, Lemma ordered-outputs).
 
 _BITS, _KNOWN_BITS, _KEPT = 192, 64, 1 - Fraction(1, 2**64)
 _MOST_OUTCOMES = 512  # of finite laws that are taken as they are
@@ -259,7 +259,8 @@ def _apart(masses: list[Fraction]) -> Fraction:
 # The profile of the best of a random number of runs, from that of one run.
 #
 # With f(x) = E[x^K] and c at most f′(x′)/f′(x) for the chances x, x′ of one event under two
-# neighbours, H_a of the best is at most f′(1) H_{ac} of one run (docs/proofs.md, section 40).
+# neighbours, H_a of the best is at most f′(1) H_{ac} of one run (docs/proofs/selection.md, Lemma
+# selected-profile).
 
 _BEST_BITS = 64
 _HALVINGS, _NEAR = 200, 16  # of a bracket: until it holds the least ratio, and then
@@ -343,6 +344,7 @@ def _of_any(runs: Runs, delta: Delta) -> ShiftedBound:
     return ShiftedBound(_above(shift))
 
 
+# Proved in docs/proofs/selection.md, Lemmas poisson-shift and binomial-shift.
 def _of_most(runs: Poisson | Binomial, delta: Delta, fall: Fraction) -> Fraction:
     """log f′(x)/f′(x′) at most, of the events with f(x) >= e^{−fall}."""
     if isinstance(runs, Poisson):
@@ -369,6 +371,7 @@ def _balanced(runs: Poisson | Binomial, delta: Delta, epsilon: Fraction) -> Iter
             yield part
 
 
+# Proved in docs/proofs/selection.md, Lemma negative-binomial-shift.
 def _log_ratio(gamma: Fraction, delta: Delta) -> Fraction:
     """log R of about the least R > 1 with H_R <= (R−1)γ/(1−γ): any such R is a bound."""
     odds = BALL.number(gamma) / BALL.number(1 - gamma)

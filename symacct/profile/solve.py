@@ -197,6 +197,7 @@ class CompositionProfile:
         return self.contours.by_one_moment(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
 
 
+# Proved in docs/proofs/pairs.md, Lemma reversal.
 def _at_any(own: CompositionProfile, exchanged: CompositionProfile, y: arb) -> arb:
     """D(y) = 1 − e^y + e^y D′(−y) at any real y, or that it is tiny; NaN where bits are too few.
 

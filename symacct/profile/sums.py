@@ -131,7 +131,7 @@ def _weighed(weights: list[acb], ratios: list[acb], count: int) -> list[list[acb
 # The largest |F(a+is)| from some s on, where F is known value by value and far away by a bound.
 #
 # Between two places G(s) = e^{−iμs}F(a+is) is off its chord by at most |G″|d²λ(1−λ)/2, and |G″| <=
-# E_Q[(L−μ)²e^{aL}] is bounded by three real moments (docs/proofs.md, section 16).
+# E_Q[(L−μ)²e^{aL}] is bounded by three real moments (docs/proofs/losses.md, Lemma between-places).
 
 _MOST_STEPS = 1200
 SHARE = 20
@@ -200,8 +200,8 @@ def second_moment_bound(moments: list[arb], mean: float, apart: float) -> arb:
 #
 # Interpolation at Chebyshev's points.
 #
-# An ellipse with the foci ±1 and the half axes' sum ρ bounds the error (docs/proofs.md, section
-# 16).
+# An ellipse with the foci ±1 and the half axes' sum ρ bounds the error (docs/proofs/losses.md,
+# Lemma chebyshev).
 
 
 def points(count: int) -> list[arb]:

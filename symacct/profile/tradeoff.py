@@ -293,6 +293,7 @@ class TangentSearch:
                 self._add(Fraction(2) ** power)
                 beyond = len(self.points) - 1 - self._best() if side > 0 else self._best() - 1
 
+    # Proved in docs/proofs/currencies.md, Lemma best-threshold.
     def _above(self, left: int) -> tuple[arb, Fraction]:
         """What the function is at most between two points, and where to look next.
 
@@ -353,7 +354,8 @@ def _clipped(x: arb) -> arb:
 # inverse. It is below a polygon of such lines where it is below its corners: values of H at growing
 # slopes x bound μ from above, and from below, as f is under the chords between the lines. Where f
 # is its own inverse too, slopes from 1 on are enough. Of a pair of laws whose directions differ f
-# is that of one direction, and its inverse that of the other (docs/proofs.md, section 42).
+# is that of one direction, and its inverse that of the other (docs/proofs/directions.md, Lemma
+# directed-tests).
 
 _GAUSSIAN_POINTS, _FIRST_CELLS = 600, 8
 _SMALL, _MORE_PLACES = arb(2) ** -12, 4
@@ -385,6 +387,7 @@ class _Met(NamedTuple):
     height: Fraction
 
 
+# Proved in docs/proofs/currencies.md, Lemmas smallest-mu and mu-with-error.
 @within_floats(_GAUSSIAN_BEYOND)
 @np.errstate(all="ignore")
 def smallest_mu(height: HockeySticks, least_error: Fraction, digits: int) -> arb:
@@ -555,6 +558,7 @@ class _Polygon:
         self.corners[i : i + 1] = [self._corner(*pair) for pair in pairwise(between)]
 
 
+# Proved in docs/proofs/currencies.md, Lemma mu-regret.
 @within_floats(_GAUSSIAN_BEYOND)
 @np.errstate(all="ignore")
 def largest_regret(height: HockeySticks, mu: arb, digits: int) -> arb:

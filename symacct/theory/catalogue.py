@@ -45,8 +45,8 @@ _TOPICS = {
     "dpsgd": ("sampled gaussian", "mtz19", "acg16"),
     "user-level": ("group",),
     "users": ("group",),
-    "gdp": ("gaussian differential",),
-    "f-dp": ("trade-off",),
+    "gdp": ("gaussian differential", "gaussian-dp"),
+    "f-dp": ("trade-off", "tradeoff"),
 }
 _START, _END = "<!-- table -->", "<!-- end of table -->"
 

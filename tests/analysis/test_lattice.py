@@ -329,7 +329,10 @@ def test_a_falling_expectation_needs_its_growth():
 
 
 def test_what_the_sum_of_exponentials_leaves_out_is_bounded_point_by_point():
-    """Section 14's three inequalities for κ²Y(Y−X)n^{−2}(1+s)^p, at seeded X, Y, x, p, K and k."""
+    """Three inequalities for κ²Y(Y−X)n^{−2}(1+s)^p, at seeded X, Y, x, p, K and k.
+
+    See docs/proofs/triples.md, Lemma slope-series.
+    """
     mp, draw = MPContext(), random.Random(14)
     mp.dps = 280  # the smallest are the 25th power of 10⁻⁹
     for _ in range(40):

@@ -9,7 +9,7 @@ from symacct.verify import adapters
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "checker" / "README.md"]
-PAGES += sorted((ROOT / "docs").glob("*.md"))
+PAGES += sorted((ROOT / "docs").glob("*.md")) + sorted((ROOT / "docs" / "proofs").glob("*.md"))
 #: Made by the build of the documentation alone.
 BUILT = {"docs/catalogue.md", "docs/contributing.md"}
 NUMBERS = ["five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]  # from 5 on

@@ -63,11 +63,11 @@ USED = [
         lambda: (3 * STEP).cite(),
         {"ZW19": "Theorem 8", "MIR17": "Proposition 1; Table II", "MTZ19": "Theorems 4 and 5"},
     ),
-    (lambda: WITHOUT.cite(8), {"SYMACCT": "Theorem L", "MIR17": "Table II"}),
+    (lambda: WITHOUT.cite(8), {"SYMACCT": "line-noise", "MIR17": "Table II"}),
     (lambda: WITHOUT.cite(8, by="WBK19-T27"), {"WBK19": "Theorem 27", "MIR17": "Table II"}),
     (
         lambda: WITHOUT.cite("5/2", by="WBK19-C10"),
-        {"WBK19": "Corollary 10", "MIR17": "Table II", "SYMACCT": "Theorem L"},
+        {"WBK19": "Corollary 10", "MIR17": "Table II", "SYMACCT": "line-noise"},
     ),
     (lambda: Laplace(2).cite(), {"MIR17": "Table II"}),
     (lambda: PureDP(1).cite(), {"KOV15": "post-processing"}),
@@ -92,13 +92,13 @@ def test_exactly_the_works_used_are_cited_with_their_places(ask, expected):
         assert place in entries[key]["note"]
 
 
-def test_a_proof_of_ours_is_cited_with_the_titles_of_its_sections_and_the_version():
+def test_a_proof_of_ours_is_cited_with_its_lemma_its_chapter_and_the_version():
     entry = parsed((1000 * STEP).epsilon("1e-5", conversion="exact").cite())["SYMACCT"]
-    assert entry["note"].startswith("Section 16 (The exact privacy profile), ")
+    assert entry["note"].startswith("Lemma complex-sum (contours.md)")
     assert entry["howpublished"].endswith(f"symacct, version {__version__}")
-    several = parsed(bibtex([SYMACCT.at("docs/proofs.md, sections 21 and 32")]))["SYMACCT"]
-    titles = "21 (Noise on whole numbers) and 32 (Sums of discrete Gaussian noise)"
-    assert several["note"] == f"Sections {titles}"
+    several = SYMACCT.at("docs/proofs/mechanisms.md, shifts and all-steps, after another work")
+    note = parsed(bibtex([several]))["SYMACCT"]["note"]
+    assert note == "Lemmas shifts and all-steps (mechanisms.md), after another work"
 
 
 def test_a_curve_that_the_user_states_has_no_work_to_cite():
@@ -237,14 +237,14 @@ def test_how_a_number_is_found_asks_for_a_delta():
 
 #: The works of the number to report, and where in our proofs, by what was asked.
 USED = {
-    ("ExponentialMechanism(0.5)", "0"): (["DDR20", "SYMACCT"], "the largest loss"),
-    ("7*DiscreteGaussian(sqrt(27))", "1e-5"): (["CKS20", "SYMACCT", "ZDW22"], "one lattice"),
+    ("ExponentialMechanism(0.5)", "0"): (["DDR20", "SYMACCT"], "privacy-profile"),
+    ("7*DiscreteGaussian(sqrt(27))", "1e-5"): (["CKS20", "SYMACCT", "ZDW22"], "one-lattice"),
     ("Gaussian(5)", "1e-5"): (["BW18"], "Theorem 8"),
     ("10*Gaussian(5)", "1e-5"): (["ZDW22", "BW18"], "Theorem 8"),
-    ("9*PoissonSubsample(Gaussian(5), 1/100)", "1e-5"): (["ZDW22", "SYMACCT"], "complex orders"),
-    ("20*RandomizedResponse(3/4)", "1e-5"): (["ZDW22", "SYMACCT"], "finite laws"),
-    ("3*Laplace(2) + Gaussian(3)", "1e-5"): (["ZDW22", "SYMACCT"], "Laplace noise"),
-    ("PureDP(1)", "0"): (["KOV15", "SYMACCT"], "the largest loss"),
+    ("9*PoissonSubsample(Gaussian(5), 1/100)", "1e-5"): (["ZDW22", "SYMACCT"], "complex-sum"),
+    ("20*RandomizedResponse(3/4)", "1e-5"): (["ZDW22", "SYMACCT"], "finite-laws"),
+    ("3*Laplace(2) + Gaussian(3)", "1e-5"): (["ZDW22", "SYMACCT"], "few-laplace"),
+    ("PureDP(1)", "0"): (["KOV15", "SYMACCT"], "privacy-profile"),
 }  # fmt: skip
 
 
@@ -260,11 +260,11 @@ def test_a_profile_cites_its_mechanisms_and_what_gave_the_number(asked, works):
         assert works[1] in text
 
 
-def test_each_proof_of_a_profile_names_a_section_that_there_is():
+def test_each_proof_of_a_profile_names_a_lemma():
     for proof in (one for one in vars(proofs).values() if isinstance(one, Proof)):
         assert proof.source.key in WORKS
         text = bibtex([proof.source])
-        assert proof.source.key != "SYMACCT" or re.search(r"Section \d+ \(", text)
+        assert proof.source.key != "SYMACCT" or re.search(r"Lemmas? [a-z-]+", text)
 
 
 @pytest.mark.parametrize(
@@ -276,12 +276,12 @@ def test_each_proof_of_a_profile_names_a_section_that_there_is():
         "RepeatAndSelect(Gaussian(2), laws.Poisson(5))",
     ],
 )
-def test_a_note_begins_as_a_sentence_and_names_our_file_once(expr):
+def test_a_note_begins_as_a_sentence_and_names_our_folder_once(expr):
     for text in (parse(expr).cite(), parse(expr).epsilon("1e-5", conversion="best").cite()):
         for note in re.findall(r"note = \{(.*)\},$", text, re.MULTILINE):
             assert not note[0].islower(), note
         for entry in text.split("\n\n"):
-            assert entry.count("proofs.md") == ("@misc{SYMACCT" in entry)
+            assert entry.count("docs/proofs") == ("@misc{SYMACCT" in entry)
     shown = parse(expr).report("1e-5")
     for line in dict(shown.behind()).values():
         pieces = line.split("; ")

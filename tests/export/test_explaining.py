@@ -51,9 +51,9 @@ def test_it_is_about_the_number_to_report(m, given):
         assert named == set(g.claim.theorems)
     else:
         assert named == set()
-        for source in g.claim.sources:  # our file is named once
+        for source in g.claim.sources:  # our folder is named once
             assert source.key in said["sources"]
-            assert source.place.removeprefix("docs/proofs.md, ") in said["sources"]
+            assert source.place.removeprefix("docs/proofs/") in said["sources"]
     assert explained.as_dict()["number"] == said["number"]
 
 

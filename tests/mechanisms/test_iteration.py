@@ -133,7 +133,7 @@ def test_it_is_a_gaussian_mechanism():
     for one in (m, NoisyDescent(4, 9, "1/3", "5/2"), NoisyPass(4, 9, "1/2")):
         assert parse(repr(one)) is one
         assert from_json(one.to_json()) is one
-        assert "Section 31" in one.cite()
+        assert "Lemma shifts" in one.cite()
         assert "noisy iterate" in one.statement("1e-5")
     assert NoisyDescent(4, 9, "1/3", "5/2").claim.kind is Kind.UPPER
     assert NoisyDescent(4, 9, "1/3").claim.kind is Kind.EXACT

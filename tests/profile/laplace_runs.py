@@ -1,7 +1,8 @@
 """D(y) of two runs of sampled Laplace noise by one integral, which the library does without.
 
 D₂(y) = E_P[D₁(y − L)], and D₁ is in closed form on each side of the ends of L: all but the integral
-of e^{−x}√(R(e^y − (1−γ)R)) between two points is elementary (docs/proofs.md, section 16).
+of e^{−x}√(R(e^y − (1−γ)R)) between two points is elementary (docs/proofs/losses.md, Lemma
+two-laplace).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def test_noise_that_has_the_curve_is_below_what_the_curve_implies(beside):
 
 def test_what_it_rests_on_is_named():
     m = ZCDP("1/100") + 100 * PoissonSubsample(Gaussian(1), "1/100")
-    assert "section 41" in str(m.epsilon("1e-6", 8, "exact").claim.sources)
+    assert "curve-pair" in str(m.epsilon("1e-6", 8, "exact").claim.sources)
 
 
 def test_a_part_of_infinite_curve_no_longer_hides_the_others():

@@ -237,7 +237,7 @@ def test_samples_and_several_runs():
         assert m.epsilon("1e-6", conversion="exact").epsilon < found.epsilon
         back = node.delta(found.epsilon.upper, conversion="exact", digits=6)
         assert float(back.delta) <= 1.001e-6
-        assert "Section 40" in found.cite()
+        assert "Lemma selected-profile" in found.cite()
 
 
 def test_the_curve_answers_where_it_is_smaller():

@@ -1,7 +1,9 @@
 """What is told, summed on a grid from the mechanisms' definitions, against the proved bounds.
 
-Sections 36 to 38 of docs/proofs.md: adversaries' vectors are drawn, and the sums over samples and
-permutations are by enumeration; of the proofs' formulas nothing is used.
+It attacks docs/proofs/allocations.md, Lemmas banded-matrix, min-sep, shuffled-above and
+largest-step, and docs/proofs/directions.md, Lemma group-mixtures: adversaries' vectors are drawn,
+and the sums over samples and permutations are by enumeration; of the proofs' formulas nothing is
+used.
 """
 
 from __future__ import annotations

@@ -82,7 +82,8 @@ def bounds_of_nodes_in_a_plane(m):
         yield refused(m.line_excess(triple))
     m._weighted_sum, m.BellMajorant.left_out, m.discretisation = kept
 
-    # docs/proofs.md, 15: Poisson's summation, and how much larger m^μ n^{−ν} is on moved planes.
+    # docs/proofs/triples.md, Lemma plane-lattice: Poisson's summation, and how much larger m^μ
+    # n^{−ν} is on moved planes.
     for heights, steps in (((0.5, 0.75), (1.0, 1.25)), ((0.5, 0.0), (1.0, 1.0))):
         rule = m.PlaneRule(steps, heights, -9.0)
         for a, b, r in ((1, -0.5, 0.75), (0.5, 2, 0.25)):

@@ -43,7 +43,7 @@ from symacct.profile.tradeoff import HockeySticks, largest_regret, smallest_mu
 
 _SOURCES = (
     DRS22.at("μ-GDP, its composition and its groups"),
-    SYMACCT.at("docs/proofs.md, section 26"),
+    SYMACCT.at("docs/proofs/currencies.md, gaussian-dp"),
 )
 
 
@@ -179,6 +179,7 @@ def _is_smallest(node: Node) -> bool:
     return _balanced_error(node) is not None or _has_gaussian_tail(node)
 
 
+# Proved in docs/proofs/currencies.md, Lemma sampled-mu.
 def _has_gaussian_tail(node: Node) -> bool:
     """Is it Gaussian noise, or a sample of it that may hold the record?"""
     if isinstance(node, Sampling) and node.is_one_step() and node.gamma != 0:

@@ -30,9 +30,9 @@ from symacct.profile.answer import profile
 # --- where a contour runs
 #
 # Floats choose it, and the checker proves what it sums to. With L the logarithm of a share of what
-# is left between δ(ε) and the δ claimed, c, h and N are such that each error of docs/proofs.md,
-# section 16, is below it: the aliases on the left 1/(e^{2πc/h}−1), those on the right
-# C(λ)M(λ)e^{−λy}/(e^{2π(λ−c)/h}−1) for some λ > c, and the nodes left out.
+# is left between δ(ε) and the δ claimed, c, h and N are such that each error of
+# docs/proofs/contours.md, Lemma complex-sum, is below it: the aliases on the left 1/(e^{2πc/h}−1),
+# those on the right C(λ)M(λ)e^{−λy}/(e^{2π(λ−c)/h}−1) for some λ > c, and the nodes left out.
 
 
 @dataclass(frozen=True)

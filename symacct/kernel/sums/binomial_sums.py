@@ -79,6 +79,7 @@ class Weights:
             order -= 1
         return self.at(low) * total
 
+    # Proved in docs/proofs/sums.md, Lemma block-bound.
     def bound(self, span: Span, level: arb, slope: arb) -> arb:
         """(v + u e^t)^α e^{c + max((d−t)lo, (d−t)hi)}, which bounds Σ b_l e^{c+dl}."""
         tilt = arb(self.best_tilt(span, to_float(slope)))
@@ -307,6 +308,7 @@ def _itself(l: Number, excess: Number) -> Number:
     return excess
 
 
+# Proved in docs/proofs/sums.md, Lemma no-cancellation.
 @dataclass(frozen=True)
 class Terms:
     """t_l = form(l, e^{K_l} − 1), K_l = (l−1)ε(l) >= 0, with 0 <= t_l <= factor·e^{K_l}.
@@ -457,6 +459,7 @@ class Majorant:
             return arb(0)
         return (self.moments[right] - self.moments[left]) / (right - left)
 
+    # Proved in docs/proofs/sums.md, Lemma lines-above.
     def bound(self, weights: Weights, block: Span, span: Span) -> arb:
         """The upper bound of the module's head for a span of orders in a block."""
         left, right = block
@@ -540,6 +543,7 @@ class Majorant:
         ends = inside[:1] + inside[-1:]
         return list(pairwise(inside)) if ends == list(run) else []
 
+    # Proved in docs/proofs/sums.md, Lemma convex-sums.
     def interpolated(self, block: Span, span: Span) -> dict[int, arb]:
         """Balls for K from the line above and the lines below a block."""
         left, right = block
@@ -569,6 +573,7 @@ GAIN = 5  # a cut must spare more terms than this to pay for itself
 CANCELLED = 8  # bits that the exponentials of a run may lose before its terms are taken singly
 
 
+# Proved in docs/proofs/sums.md, Lemma partition.
 def certified_mixture(terms: Terms, alpha: int, u: arb, v: arb, first: int = 2) -> arb:
     """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l; every term where K has no known shape."""
     limits.check("order", alpha, "order alpha")
@@ -742,6 +747,7 @@ def _sum_of_runs(curve: Majorant, weights: Weights, runs: list[Span], dense: lis
     return total + run_sums(curve, curve.affine_balls(wanted), weights, listed)
 
 
+# Proved in docs/proofs/sums.md, Lemma exponentials.
 def exponential_sum(curve: Majorant, weights: Weights, run: Span) -> arb | None:
     """The sum over a run by its few exponentials, if no more than CANCELLED bits cancel."""
     (low, high), terms = run, curve.terms
@@ -764,6 +770,7 @@ def exponential_sum(curve: Majorant, weights: Weights, run: Span) -> arb | None:
         return weights.at(low) * total if kept else None
 
 
+# Proved in docs/proofs/sums.md, Lemma closed-run.
 def affine_sum(curve: Majorant, weights: Weights, run: Span) -> arb | None:
     """F e^c (v + u e^d)^α for a run where K_l = c + dl, if its ends do not count."""
     (low, high), terms = run, curve.terms

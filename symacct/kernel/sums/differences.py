@@ -19,6 +19,7 @@ MOST_SHARED_BITS = 1024  # of all the moments with 1, beyond which no difference
 MAX_WINDOW = 64  # terms of one sum that cost less than their share of the product, measured
 
 
+# Proved in docs/proofs/sums.md, Lemma forward-differences.
 def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -> dict[int, arb]:
     """B(l) for the orders asked, each of relative radius at most 2^-bits; precision by doubling.
 

@@ -11,6 +11,7 @@ from symacct.kernel.arithmetic import Arithmetic, Number
 Point = tuple[int, Number]
 
 
+# Proved in docs/proofs/certificates.md, Lemma chord-bound.
 def lower_hull(points: Sequence[Point]) -> list[Point]:
     """The lower convex hull's corners; an undecided one is left out, for its chord holds too."""
     hull: list[Point] = []

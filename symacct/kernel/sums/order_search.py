@@ -334,6 +334,7 @@ def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) 
     return lowest(f, (left, right))
 
 
+# Proved in docs/proofs/certificates.md, Lemma three-orders.
 def chord_floor(
     values: tuple[arb, arb, arb], places: tuple[arb, arb, arb], perspective: bool
 ) -> arb:

@@ -29,7 +29,7 @@ from symacct.profile.written_laws import Write, WrittenLaws, allocated, laplaces
 # Each record in one of t runs of Gaussian noise, drawn at random: dP/dQ = S/t, S a lognormal sum.
 #
 # H_a(P‖Q) = E(S/t − a)₊ and H_a(Q‖P) = E(1 − aS/t)₊: the expected shortfall of S below a place
-# gives both, as E S = t (docs/proofs.md, section 30).
+# gives both, as E S = t (docs/proofs/allocations.md, Lemma lognormal-profile).
 
 _GUARD, _LEAST = 56, 10  # bits of those asked for that are not needed, and those that are
 _SPARE, _ROUNDED = 3.0, 4.0  # nats
@@ -160,6 +160,7 @@ class AllocatedGaussian(AllocationLoss):
             log_delta = min(log_delta, _log_size(value)) - _SPARE
         return value
 
+    # Proved in docs/proofs/allocations.md, Lemma far-run.
     def _by_one_run(self, y: arb, reverse: bool) -> arb:
         """D(y) as if the record's run were told: narrow where that run's ratio is far above the sum
         R of the others, which only makes D larger, and hardly where R <= a.
@@ -251,7 +252,7 @@ def _halved(above: Callable[[float], float]) -> float:
 # Each record in one of t runs of Laplace noise, drawn at random: dP/dQ = S/t, S a sum of ratios.
 #
 # H_a(P‖Q) = E(S/t − a)₊ and H_a(Q‖P) = E(1 − aS/t)₊ by the expected shortfall of S, in balls
-# (docs/proofs.md, section 30).
+# (docs/proofs/allocations.md, Lemma laplace-allocation).
 
 _LAPLACE_GUARD, _LAPLACE_LEAST = (
     32,

@@ -1,7 +1,7 @@
 """The pair that dominates all mechanisms of bounded range ε: losses on [−ε, ε], P ∝ e^{ℓ/2}.
 
 Its profile is the largest one of all of them, (e^{ε/2} − e^{y/2})²/(e^ε − 1) for |y| <= ε
-(docs/proofs.md, section 24).
+(docs/proofs/selection.md, Lemma bounded-range-profile).
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ def bounded_range(pure: Exact) -> BoundedRange:
     return BoundedRange(DensityPair(Overlap(P, Q)), pure)
 
 
+# Proved in docs/proofs/selection.md, Lemma bounded-range-runs.
 def several_runs(pure: Exact, runs: int, y: arb) -> arb:
     """D(y) = Σ_j (−1)^j C(k,j) G(b_j) / (4 sinh(ε/2))^k over b_j = (k−2j)ε > y, where
 

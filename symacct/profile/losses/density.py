@@ -328,7 +328,8 @@ def _side(chart: Chart, y: arb, u: arb) -> int:
 # One run of normal laws mixed to the right of one of them: the loss rises with the outcome.
 #
 # M = (1−γ)Q + γP over Q is R(x) = Σ w e^{dx − d²/2}, d >= 0 the distances in deviations: what is
-# above a loss is a half-line, and D a difference of normal tails (docs/proofs.md, section 29).
+# above a loss is a half-line, and D a difference of normal tails (docs/proofs/sampling.md, Lemma
+# monotone-mixtures).
 
 _STEP, _REACH = 1 / 16, 12.0  # of a grid for steering, in deviations
 
@@ -413,7 +414,7 @@ def _tail(x: arb) -> arb:
 #
 # With g = q(m/q)^a and ψ = g/L′, the density of the tilted loss, ∫ge^{itL} is
 # ([ψe^{itL}] − ∫ψ′e^{itL})/(it) where L′ is not 0; next to where it is, A has all of ∫g
-# (docs/proofs.md, section 16).
+# (docs/proofs/losses.md, Lemma density-decay).
 
 _EVEN = 2.0**-7  # of ψ is what it may vary by on a cell where it is not known to be monotone
 _LEVEL = 1 / 16  # of g is how far off it may be on a cell where the loss is level
@@ -543,7 +544,7 @@ def _joint(chart: Chart, is_far: bool) -> tuple[object, ...]:
 #
 # Pairs of densities on the line, sampled or not: moments by Gauss's rule on charts.
 #
-# F(z) = ∫ q(m/q)^z, m = (1−γ)q + γp (docs/proofs.md, section 16).
+# F(z) = ∫ q(m/q)^z, m = (1−γ)q + γp (docs/proofs/losses.md, Lemma density-moments).
 
 _BOUND_BITS = 64
 RHO = 2.5  # half-axes' sum of a panel's ellipse
@@ -696,6 +697,7 @@ def _written(law: Law, write: Write) -> str | None:
     return rf"c \, {write(sympy.exp(law.kernel.log))} \, dx"
 
 
+# Proved in docs/proofs/losses.md, Lemma largest-loss.
 @lru_cache(64)
 def _largest(part: DensityLoss, reverse: bool, bits: int) -> arb:
     """log(1−γ+γe^s), s the supremum of log(p/q); ∞ where none is proved.

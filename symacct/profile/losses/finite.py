@@ -120,6 +120,7 @@ class Atoms(Part):
         """This loss in a sample, where P is mixed once more."""
         return Atoms(self.masses, self.gamma * gamma, self.pure)
 
+    # Proved in docs/proofs/allocations.md, Lemma allocated-laws.
     def allocated(self, steps: int) -> Atoms:
         """By how often each outcome occurs in all runs; what only the record gives tells all."""
         shared = [(p, q) for p, q in self.laws if q != 0]
@@ -134,6 +135,7 @@ class Atoms(Part):
             found.append((q * mean, q))
         return Atoms(tuple(found))
 
+    # Proved in docs/proofs/pairs.md, Lemma glued-pair.
     def fixed_size_pair(self, gamma: Exact) -> Atoms:
         """(1−γ)q + γp against q where p > q, p against (1−γ)p + γq where p < q.
 

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 # the mirror image, P and (1−γ)P + γQ; what is left of both is one outcome without loss. With
 # R = 1−γ+γe^{v/σ²}, v = x − ½,
 #
-# F(z) = (1−γ)TV(P, Q) + ∫_0^∞ Q(½+v)(R^z + R^{1−z}) dv (docs/proofs.md, section 16).
+# F(z) = (1−γ)TV(P, Q) + ∫_0^∞ Q(½+v)(R^z + R^{1−z}) dv (docs/proofs/losses.md, Lemma
+# glued-gaussian).
 
 _ELLIPSES = np.geomspace(1.1, 12.0, 40)
 _PANEL = 1.5  # deviations, or variances where these are less
@@ -267,7 +268,7 @@ class _Frame:
 # the mirror image; what is left of both is one outcome without loss. With TV = 1 − e^{−s/2}
 #
 # F(z) = (1−γ)TV + ½e^{−s}(R(s)^z + R(s)^{1−z}) + ∫_{s/2}^s ½e^{−x}(R^z + R^{1−z}) dx
-# (docs/proofs.md, section 16).
+# (docs/proofs/losses.md, Lemma glued-laplace).
 
 _LAPLACE_STEER_POINTS = 96
 _LAPLACE_ELLIPSES = np.geomspace(1.02, 60.0, 60)
@@ -402,8 +403,8 @@ def _off(part: FixedSizeLaplace, a: float, far: float, rho: arb, count: int) -> 
 #
 # Each record's answer is a point of the plane, x's and x′'s and all others' δ = Δ/σ apart. With q =
 # N(0, I), m = 1−γ+γX and n = 1−γ+γY, X and Y the densities of the shifted laws over q, the laws
-# are mq and nq, and F(z) = E_q[m^z n^{1−z}] (docs/proofs.md, section 16). Nobody's profile may be
-# smaller than that of a mechanism that fits the description: a lower bound.
+# are mq and nq, and F(z) = E_q[m^z n^{1−z}] (docs/proofs/losses.md, Lemma three-means). Nobody's
+# profile may be smaller than that of a mechanism that fits the description: a lower bound.
 
 _HEIGHTS = np.geomspace(1e-3, 40, 90)
 _WIDEST = 1.5  # of the angle by which m and n are turned
@@ -416,6 +417,7 @@ _SHARES = tuple(float(w) for w in np.geomspace(1e-4, 0.5, 14))
 _WEIGHTS = (0.25, 0.5, 0.7, 0.85, 0.95, 0.99)  # of the bell about 0, for bounds of f″
 
 
+# Proved in docs/proofs/triples.md, Lemmas smooth-class, one-edge and equilateral.
 @dataclass(frozen=True)
 class Equilateral(SummedLoss):
     """`delta` = Δ/σ, the share `gamma` of the records in the sample, in (0, 1)."""

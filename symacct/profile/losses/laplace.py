@@ -3,7 +3,7 @@
 Under Q the noise is below 0 with probability ½ and above s with e^{−s}/2: two atoms of the loss;
 between them R(x) = 1−γ+γe^{2x−s} rises. With 0 <= x <= s
 
-F(z) = ½R(0)^z + ½e^{−s}R(s)^z + ∫ ½e^{−x}R(x)^z dx (docs/proofs.md, section 16).
+F(z) = ½R(0)^z + ½e^{−s}R(s)^z + ∫ ½e^{−x}R(x)^z dx (docs/proofs/losses.md, Lemma laplace-moments).
 """
 
 from __future__ import annotations
@@ -165,6 +165,7 @@ class LaplaceLoss(SummedLoss):
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
+    # Proved in docs/proofs/losses.md, Lemma laplace-decay.
     def decay_constants(self, a: float, moment: arb) -> list[End]:
         """The atoms, and by parts 2(h(0) + h(s)), h = ½e^{−x}R^a/(log R)′ = e^{s−3x}R^{a+1}/(4γ).
 

@@ -33,7 +33,8 @@ from symacct.profile.written_laws import Write, WrittenLaws, mixed, product
 #
 # For a > 1−γ it has H_a = γH_b(P‖Q), b = (a−1+γ)/γ, and exchanged, for a(1−γ) < 1,
 # H_a = (1−a(1−γ))H_c(Q‖P), c = γa/(1−a(1−γ)); else what is known of any pair, 1−a and 0. So one run
-# has the digits that the product has, several are laid on a grid (docs/proofs.md, section 16).
+# has the digits that the product has, several are laid on a grid (docs/proofs/losses.md, Lemma
+# sampled-products).
 
 _ONE_SAMPLE_BITS = 128  # for what steers
 _STEERING, _FARTHEST = 128, 64.0  # places on either side, and losses
@@ -137,7 +138,7 @@ def _steering(part: OneSample) -> tuple[Floats, Floats]:
 #
 # Where the others have the loss y, the pair is that of Gaussian noise sampled at the rate γe^y/c,
 # c = 1−γ+γe^y, but for a factor c: F(z) = E_y[c^z F_G(z)]. The others are finite, or Laplace noise,
-# whose losses Gauss's rule takes (docs/proofs.md, section 16).
+# whose losses Gauss's rule takes (docs/proofs/losses.md, Lemma beside-gaussian).
 
 _BITS = 64  # of bounds
 _ELLIPSES = [1.1 * 1.3**j for j in range(16)]

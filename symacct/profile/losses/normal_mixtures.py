@@ -2,7 +2,7 @@
 
 The loss rises with the outcome x, so one run has a difference of normal tails. F(z) = ∫p^z q^{1−z}
 is a trapezoidal sum over real x, and lines Im x = ±η bound its error, and F itself far from the
-real orders (docs/proofs.md, section 38).
+real orders (docs/proofs/directions.md, Lemma mixture-loss).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pair whose profile is, at every ε, the largest of those of some pairs of one run.
 
 A pointwise maximum of profiles is a profile (Zhu, Dong and Wang 2022), so that this pair dominates
-whichever of them a run has; its moments are not known (docs/proofs.md, section 16, many pairs).
+whichever of them a run has; its moments are not known (docs/proofs/pairs.md, Lemma envelope).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from symacct.profile.written_laws import Write, WrittenLaws, mixed, normals
 # The sampled Gaussian's parameters in balls, its trapezoidal sums over a line of x, their errors.
 #
 # R has zeros only at Im w = π mod 2π, so the line of integration may be moved to any Im x = η,
-# 0 <= η < πσ² (docs/proofs.md, section 16).
+# 0 <= η < πσ² (docs/proofs/losses.md, Lemma gaussian-decay).
 
 _SLOW_ANGLE = 1.45
 CHORDS = 8  # of log R, where the order is far above
@@ -313,7 +313,7 @@ def log_shrink(a: float, angle: float, log_rest: float) -> float:
 # The sampled Gaussian's moments by trapezoidal sums over real x, one grid for a line of orders.
 #
 # log R and the weights κQR^a are real there and do not depend on Im z; a strip |Im x| <= θσ², θ <
-# π, bounds the error for all |Im z| <= t at once (docs/proofs.md, section 16).
+# π, bounds the error for all |Im z| <= t at once (docs/proofs/losses.md, Lemma strip-trapezoids).
 
 _BITS = 64
 _WIDEST = 0.99 * math.pi  # R has zeros at π
@@ -472,8 +472,8 @@ def _rise(frame: SampledFrame, theta: arb, u: arb, following: list[arb], t: floa
 # Many sampled Gaussians of one rate: their moments interpolated in s = 1/σ.
 #
 # F(z; s) = E[R^z], R = 1−γ+γe^w, w = sZ − s²/2, Z standard normal. The trapezoidal sum over one
-# grid of Z is analytic in s: few Chebyshev points give it at every s between (docs/proofs.md,
-# section 16).
+# grid of Z is analytic in s: few Chebyshev points give it at every s between
+# (docs/proofs/losses.md, Lemma many-sigmas).
 
 _LEAST = 33  # of them, for which it may be worth while
 _MARGIN = 2.0**-6  # of s, on either side of the interval
@@ -862,7 +862,8 @@ def _product(values: Iterable[acb], counts: Iterable[int]) -> acb:
 # The sampled Gaussian's pair: P = (1−γ)N(0, σ²) + γN(1, σ²) against Q = N(0, σ²).
 #
 # F(z) = E_Q[R^z], R(x) = 1−γ+γe^w, w = (2x−1)/(2σ²). R has zeros only at Im w = π mod 2π, so the
-# line of integration may be moved to any Im x = η, 0 <= η < πσ² (docs/proofs.md, section 16).
+# line of integration may be moved to any Im x = η, 0 <= η < πσ² (docs/proofs/losses.md, Lemma
+# gaussian-decay).
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
 _SCALES = np.array([0.5, 0.75, 1.0, 1.4, 2.0])  # of the likely best angle

@@ -1,7 +1,7 @@
 """A pair whose loss is two-sided exponential, which smooths the loss of what stands beside it.
 
 Under Q the loss has the density α(α−1)/(2α−1) times e^{−αx} right of 0 and e^{(α−1)x} left of it:
-F(z) = α(α−1)/((α−z)(α−1+z)) for 1−α < Re z < α (docs/proofs.md, section 35).
+F(z) = α(α−1)/((α−z)(α−1+z)) for 1−α < Re z < α (docs/proofs/triples.md, Lemma smoothed-stick).
 """
 
 from __future__ import annotations

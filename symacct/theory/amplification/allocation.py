@@ -27,7 +27,8 @@ from symacct.theory.amplification.pairs import shape_ratio
 
 # --- moments of a mean of ratios
 #
-# Each record in one step of many, exactly: moments of a mean of ratios; docs/proofs.md, 30.
+# Each record in one step of many, exactly: moments of a mean of ratios; docs/proofs/allocations.md,
+# Lemma allocation-removal.
 
 #: Bits of a moment beyond those of its logarithm, for the roundings of its sum.
 _GUARD = 16
@@ -78,7 +79,7 @@ is_laplace = _is(VectorLaplace, "Laplace")
     "ALLOCATION-GAUSSIAN",
     operation=RandomAllocation,
     kind=Kind.EXACT,
-    source=SYMACCT.at("docs/proofs.md, section 30, Gaussian noise, the curves"),
+    source=SYMACCT.at("docs/proofs/allocations.md, lognormal-moments"),
     orders=ABOVE_ONE,
     adjacency=ADD_REMOVE,
     assumes="Gaussian noise, and parameters that are numbers",
@@ -98,7 +99,7 @@ def gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number
     "ALLOCATION-LAPLACE",
     operation=RandomAllocation,
     kind=Kind.EXACT,
-    source=SYMACCT.at("docs/proofs.md, section 30, Laplace noise, the curves"),
+    source=SYMACCT.at("docs/proofs/allocations.md, laplace-ratio-moments"),
     orders=ABOVE_ONE,
     adjacency=ADD_REMOVE,
     assumes="Laplace noise, and parameters that are numbers",
@@ -146,7 +147,8 @@ def log_moment(eps: RDPCurve, steps: int, z: Order) -> arb:
 
 # --- Feldman, Shenfeld 2025
 #
-# Feldman, Shenfeld 2025: each record in one step of many; docs/proofs.md, section 30.
+# Feldman, Shenfeld 2025: each record in one step of many; docs/proofs/allocations.md, Lemma
+# allocation-removal.
 
 #: The largest order of FS25-DIRECT, which multiplies about its square of coefficients.
 LAST = 256
@@ -158,7 +160,7 @@ _TIMES = 4
     "ALLOCATION-TOLD",
     operation=RandomAllocation,
     kind=Kind.UPPER,
-    source=SYMACCT.at("docs/proofs.md, section 30"),
+    source=SYMACCT.at("docs/proofs/allocations.md, released-step"),
     orders=ALL_ORDERS,
     adjacency=ADD_REMOVE,
     applies=always,
@@ -175,7 +177,8 @@ def as_if_revealed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> 
     operation=RandomAllocation,
     kind=Kind.UPPER,
     source=FS25.at(
-        "the direct bounds of the authors' program; SYMACCT, docs/proofs.md, section 30"
+        "the direct bounds of the authors' program; "
+        "SYMACCT, docs/proofs/allocations.md, allocation-removal and allocation-addition"
     ),
     orders=ABOVE_ONE,
     adjacency=ADD_REMOVE,

@@ -4,7 +4,7 @@ Of add/remove neighbours one has the record. A sum of parts costs the larger of 
 the divergences of the law with the record from the law without it, and that of the other direction;
 and so does a coin. Where one direction is the larger one in all parts, it is the sum of their
 curves. The laws of two parts, one with the larger value in each direction, are never had at once
-(docs/proofs.md, section 42).
+(docs/proofs/directions.md, Lemma direction-sums).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from symacct.theory.amplification.elementary import composition
 from symacct.theory.amplification.pairs import DirectionCurve, is_pair, sampled_directions
 from symacct.theory.amplification.zw19 import log_moment, sampled_pure, sampled_pure_of_removal
 
-SECTION = SYMACCT.at("docs/proofs.md, section 42")
+SECTION = SYMACCT.at("docs/proofs/directions.md, direction-sums")
 
 
 def directed(eps: RDPCurve, alpha: Order, removed: bool) -> Number:
@@ -193,6 +193,7 @@ def in_balls(
     )
 
 
+# Proved in docs/proofs/directions.md, Lemma enclosed-directions.
 def larger_of_directions(
     eps: Sequence[RDPCurve], alpha: Order, joined: Callable[[Sequence[Any]], Number]
 ) -> Number:

@@ -46,6 +46,7 @@ def why_directions_differ(node: Node, alpha: Order | np.ndarray) -> str | None:
     return why_no_one_way((part.attained for part in node.children), alpha)
 
 
+# Proved in docs/proofs/pairs.md, Lemma composition.
 @theorem(
     "MIR17-P1",
     operation=Compose,

@@ -46,7 +46,7 @@ def is_short(node: Node) -> str | None:
 @of_a_group(
     "GROUP-SENSITIVITY",
     kind=Kind.EXACT,
-    source=SYMACCT.at("docs/proofs.md, section 18"),
+    source=SYMACCT.at("docs/proofs/directions.md, group-noise"),
     assumes="Gaussian or Laplace noise",
     applies=is_noise,
     tight=True,
@@ -62,7 +62,7 @@ def sensitivity(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Numb
 @of_a_group(
     "GROUP-CHAIN",
     kind=Kind.UPPER,
-    source=SYMACCT.at("docs/proofs.md, section 18"),
+    source=SYMACCT.at("docs/proofs/directions.md, group-chain"),
     assumes=f"size $<= {LONGEST_CHAIN}$",
     applies=is_short,
 )
@@ -89,7 +89,7 @@ def is_concentrated(node: Node) -> str | None:
 @of_a_group(
     "GROUP-ZCDP",
     kind=Kind.UPPER,
-    source=SYMACCT.at("docs/proofs.md, section 18"),
+    source=SYMACCT.at("docs/proofs/directions.md, concentrated-groups"),
     assumes="($ξ$, $ρ$)-zCDP",
     applies=is_concentrated,
 )
@@ -108,7 +108,7 @@ def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Num
 @of_a_group(
     "GROUP-PURE",
     kind=Kind.UPPER,
-    source=SYMACCT.at("docs/proofs.md, section 18"),
+    source=SYMACCT.at("docs/proofs/directions.md, pure-groups"),
     assumes="a finite $ε(∞)$; otherwise the bound is infinite",
     applies=always,
 )

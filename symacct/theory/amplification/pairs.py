@@ -244,6 +244,7 @@ def replaced_record_of_laws(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma:
     return largest_divergence(ctx, eps, alpha, gamma)
 
 
+# Proved in docs/proofs/sampling.md, Lemma four-divergences.
 def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """The largest divergence at α; what does not depend on the order is remembered."""
     if gamma == 0 or gamma == 1:
@@ -479,6 +480,7 @@ def is_gaussian(node: Node) -> str | None:
     return None if isinstance(pair, NormalMeans) else "the mechanism is not the Gaussian one"
 
 
+# Proved in docs/proofs/pairs.md, Lemma base-pairs.
 def has_known_pair(node: Node) -> str | None:
     """The worst pair is that of randomized response or of noise, or the two laws given."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
@@ -542,6 +544,8 @@ def sampled_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> 
     return from_pair(ctx, eps, alpha, gamma)
 
 
+# Proved in docs/proofs/pairs.md, Lemma involution and docs/proofs/sampling.md, Lemma
+# gaussian-order-one.
 def from_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """The sampled curve is the divergence of the worst pair's mixture m from Q.
 

@@ -28,7 +28,7 @@ from symacct.theory.amplification.groups import of_pure
 #
 # Papernot, Steinke 2022: the best of a truncated negative binomial number of runs.
 #
-# proofs.md, section 22.
+# docs/proofs/selection.md, Lemmas released-law and negative-binomial.
 
 #: The orders j that a formula tries; one that reads ε(j) anywhere is a bound.
 TRIED = tuple(2**k for k in range(1, 9))
@@ -38,7 +38,6 @@ _LAST, _FIRST_GUESS = 2**9, 8
 SEARCH_BITS = 80
 #: No order nearer to 1 is read: what it gives is near what needs no curve at all.
 NEAREST = Fraction(65, 64)
-OURS = SYMACCT.at("docs/proofs.md, section 22")
 
 #: (the curve in balls, an order) ↦ what is to be small.
 Cost: TypeAlias = Callable[[RDPCurve, Order], arb]
@@ -230,7 +229,7 @@ def at_best(
 
 @upper_bound(
     "REPEAT-PURE",
-    source=OURS,
+    source=SYMACCT.at("docs/proofs/selection.md, negative-binomial"),
     orders=ALL_ORDERS,
     assumes="a truncated negative binomial number of runs and a finite $ε(∞)$; otherwise the bound "
     "is infinite",
@@ -252,7 +251,7 @@ def negative_binomial_pure(
 
 @upper_bound(
     "REPEAT-ALL",
-    source=OURS,
+    source=SYMACCT.at("docs/proofs/selection.md, all-outputs"),
     orders=FINITE_ORDERS,
     assumes="a truncated negative binomial number of runs, $(1−γ)e^{(α−1)ε(α)} < 1$",
     applies=NEGATIVE_BINOMIAL,
@@ -283,7 +282,8 @@ def negative_binomial_all(
 
 # --- Poisson numbers
 #
-# Papernot, Steinke 2022: the best of a Poisson number of runs; proofs.md, section 22.
+# Papernot, Steinke 2022: the best of a Poisson number of runs; docs/proofs/selection.md, Lemma
+# poisson-runs.
 
 #: An ε(∞) in nats, up to which e^t/(e^t − 1) is beyond 2^20, where no order is searched.
 _FLATTEST = Fraction(1, 2**20)
@@ -438,7 +438,7 @@ def best_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, memory: RDPCurve) ->
 
 @upper_bound(
     "REPEAT-POISSON-PURE",
-    source=OURS,
+    source=SYMACCT.at("docs/proofs/selection.md, poisson-runs"),
     orders=ALL_ORDERS,
     assumes="a Poisson number of runs and a finite $ε(∞)$; otherwise the bound is infinite",
     applies=POISSON,
@@ -457,7 +457,7 @@ def poisson_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) ->
 
 @upper_bound(
     "REPEAT-POISSON-ALL",
-    source=OURS,
+    source=SYMACCT.at("docs/proofs/selection.md, all-outputs"),
     orders=FINITE_ORDERS,
     assumes="a Poisson number of runs",
     applies=POISSON,
@@ -473,7 +473,8 @@ def poisson_all(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> 
 
 # --- binomial numbers
 #
-# The best of those of n runs that are made, each with one probability; proofs.md, section 22.
+# The best of those of n runs that are made, each with one probability; docs/proofs/selection.md,
+# Lemma binomial-runs.
 
 BINOMIAL = counted_by(Binomial)
 
@@ -516,7 +517,7 @@ def binomial_bound_at(
 
 @upper_bound(
     "REPEAT-BINOMIAL",
-    source=OURS,
+    source=SYMACCT.at("docs/proofs/selection.md, binomial-runs"),
     orders=FINITE_ORDERS,
     assumes="a binomial number of runs, which may be 0",
     applies=BINOMIAL,
@@ -539,7 +540,7 @@ def binomial(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Nu
 
 @upper_bound(
     "REPEAT-BINOMIAL-BEST",
-    source=OURS,
+    source=SYMACCT.at("docs/proofs/selection.md, binomial-runs and chosen-orders"),
     orders=FINITE_ORDERS,
     assumes="a binomial number of runs, which may be 0; $λ$ and $j$ are searched for",
     applies=BINOMIAL,
@@ -577,7 +578,7 @@ def binomial_at(
 
 @upper_bound(
     "REPEAT-BINOMIAL-PURE",
-    source=OURS,
+    source=SYMACCT.at("docs/proofs/selection.md, binomial-runs"),
     orders=ALL_ORDERS,
     assumes="a binomial number of runs and a finite $ε(∞)$; otherwise the bound is infinite",
     applies=BINOMIAL,
@@ -596,7 +597,7 @@ def binomial_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) 
 
 @upper_bound(
     "REPEAT-BINOMIAL-ALL",
-    source=OURS,
+    source=SYMACCT.at("docs/proofs/selection.md, all-outputs"),
     orders=FINITE_ORDERS,
     assumes="a binomial number of runs",
     applies=BINOMIAL,

@@ -40,6 +40,7 @@ def tight_and_nondecreasing(node: Node) -> str | None:
     return has_swap_symmetric_pair(node) or is_nondecreasing(node)
 
 
+# Proved in docs/proofs/sums.md, Lemma tau-terms.
 @of_a_record(
     "ZW19-T11",
     kind=Kind.UPPER,

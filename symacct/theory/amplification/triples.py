@@ -124,7 +124,7 @@ def has_dominating_pair(node: Node) -> str | None:
 @of_fixed_samples(
     "TRIPLE-DOMINATED",
     kind=Kind.UPPER,
-    source=SYMACCT.at("docs/proofs.md, section 14, Theorem U"),
+    source=SYMACCT.at("docs/proofs/triples.md, dominated-triples"),
     orders=FINITE_ORDERS,
     assumes="one pair $(P, Q)$ dominates every neighbouring pair, in either order",
     applies=has_dominating_pair,
@@ -228,7 +228,7 @@ def has_finitely_many_laws(node: Node) -> str | None:
     "TRIPLE-FINITE",
     operation=SAMPLINGS,
     kind=Kind.EXACT,
-    source=SYMACCT.at("docs/proofs.md, section 14, Theorem 1"),
+    source=SYMACCT.at("docs/proofs/triples.md, three-laws"),
     orders=ALL_ORDERS,
     adjacency=REPLACE_ONE,
     assumes="finitely many laws, any two of which are those of neighbours; it is attained if "
@@ -248,7 +248,7 @@ def record_replaced(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
 @of_a_record(
     "TRIPLE-FINITE-ONE",
     kind=Kind.EXACT,
-    source=SYMACCT.at("docs/proofs.md, section 14, Theorem 1"),
+    source=SYMACCT.at("docs/proofs/triples.md, three-laws"),
     orders=ALL_ORDERS,
     assumes="finitely many laws, any two of which are those of neighbours",
     applies=has_finitely_many_laws,
@@ -318,7 +318,7 @@ def is_gaussian(node: Node) -> str | None:
 @of_poisson_replaced(
     "TRIPLE-GAUSSIAN-POISSON",
     kind=Kind.EXACT,
-    source=SYMACCT.at("docs/proofs.md, section 14, Gaussian noise"),
+    source=SYMACCT.at("docs/proofs/triples.md, gaussian-poisson-triples"),
     orders=FINITE_ORDERS,
     assumes="a Gaussian mechanism, of any dimension; it is attained if $0 < γ < 1$",
     applies=is_gaussian,
@@ -444,7 +444,7 @@ def _(ctx: Float64Arithmetic, gamma: Fraction, shift: Fraction) -> Number:
 #: The decorator of what is proved of Gaussian noise at one order, by numbers.
 _of_gaussian = partial(
     of_fixed_samples,
-    source=SYMACCT.at("docs/proofs.md, section 14, Gaussian noise"),
+    source=SYMACCT.at("docs/proofs/triples.md, gaussian-triangles"),
     orders=Orders(1, above=True, infinite=False),
     partial=True,
     takes_exact=True,
@@ -742,7 +742,7 @@ def _(ctx: Float64Arithmetic, triple: Triple) -> LogNumber:
 _of_one_number = partial(
     of_fixed_samples,
     kind=Kind.EXACT,
-    source=SYMACCT.at("docs/proofs.md, section 14, Theorem L"),
+    source=SYMACCT.at("docs/proofs/triples.md, line-noise"),
     assumes="a real-valued query with Laplace or Gaussian noise; it is attained if "
     "$0 < γ < 1$ and there is a third record",
     tight=True,
@@ -780,7 +780,7 @@ def at_whole_orders(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number)
 # Pure DP: the triples whose ratios are as far from each other as ε₀ allows.
 #
 # With e = e^{ε₀}, u = 1−γ+γe, v = 1−γ+γ/e the largest moment is that of two or three answers, in
-# closed form at every real order (docs/proofs.md, section 14).
+# closed form at every real order (docs/proofs/triples.md, Lemmas pure-fixed-size and pure-poisson).
 
 
 def is_pure(node: Node) -> str | None:
@@ -802,7 +802,7 @@ def _states(name: str, scheme: Any, place: str, reads: str) -> Callable[[Bound],
     With ε₀ the class of mechanisms grows, so that the bound rises with the curve.
     """
     shared = {
-        "source": SYMACCT.at(f"docs/proofs.md, section 14, {place}"),
+        "source": SYMACCT.at(f"docs/proofs/triples.md, {place}"),
         "orders": ALL_ORDERS,
         "takes_exact": True,
     }
@@ -951,7 +951,7 @@ def _pure_value(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, wors
 @of_poisson_replaced(
     "TRIPLE-ANY-POISSON",
     kind=Kind.UPPER,
-    source=SYMACCT.at("docs/proofs.md, section 14, Hölder; S22, tight subsampled RDP"),
+    source=SYMACCT.at("docs/proofs/triples.md, any-poisson; S22, tight subsampled RDP"),
     orders=INTEGER_ORDERS,
     assumes="$ε$ bounds both directions, as it does for add/remove neighbours",
     applies=always,
@@ -967,7 +967,7 @@ def through_neither(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number)
 @of_poisson_replaced(
     "TRIPLE-LOWER-POISSON",
     kind=Kind.LOWER,
-    source=SYMACCT.at("docs/proofs.md, section 14, p′ = q; ZW19, Theorem 6"),
+    source=SYMACCT.at("docs/proofs/triples.md, any-poisson; ZW19, Theorem 6"),
     orders=Orders(2, whole=True),
     assumes="the same as ZW19-T6, and another record that changes nothing",
     applies=has_one_pair,

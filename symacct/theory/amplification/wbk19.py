@@ -259,6 +259,7 @@ def general_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -
     return ctx.log1p(gamma**2 * ctx.binomial(alpha, 2) * second + rest) / (ctx.number(alpha) - 1)
 
 
+# Proved in docs/proofs/pairs.md, Lemma theorem-27.
 def has_dominating_pair(node: Node) -> str | None:
     """The curve is that of one pair that dominates: tight, and self-consistent (Def. 26).
 
@@ -370,6 +371,7 @@ def _weighed(alpha: int, powers: list[arb]) -> list[arb]:
     return terms
 
 
+# Proved in docs/proofs/pairs.md, Lemma given-up-differences.
 def _is_steep(eps: RDPCurve, last: int, alpha: int, branches: Branches) -> bool:
     """Is no branch with B smaller than the one without beyond these orders?
 

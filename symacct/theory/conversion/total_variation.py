@@ -35,9 +35,7 @@ def _square(eps: arb) -> arb:
 state(
     OrderOne(
         name="total-variation",
-        source=SYMACCT.at(
-            "docs/proofs.md, section 17, the inequalities of Bretagnolle and Huber and of Pinsker"
-        ),
+        source=SYMACCT.at("docs/proofs/conversions.md, total-variation"),
         epsilon=epsilon,
         log_delta=log_delta,
         one_valley=False,
