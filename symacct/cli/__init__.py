@@ -1,5 +1,5 @@
 """The command line: a file per kind of command; importing one adds its commands to `main`."""
 
-from symacct.cli.frame import main
+from symacct.cli.group import main
 
 __all__ = ["main"]

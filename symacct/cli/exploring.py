@@ -18,7 +18,6 @@ from symacct.cli.frame import (
     Axes,
     Expressions,
     File,
-    InputError,
     Like,
     Orders,
     Reply,
@@ -27,11 +26,11 @@ from symacct.cli.frame import (
     in_numbers,
     one_of,
     orders_option,
-    print_note,
     refuse,
     show,
     write,
 )
+from symacct.cli.group import InputError, print_note
 from symacct.explore.calibration import Calibration, calibrate, calibrate_risk
 from symacct.explore.comparison import Comparison, compare, compare_epsilon
 from symacct.explore.grids import counts_of, whole_numbers

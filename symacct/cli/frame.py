@@ -1,4 +1,4 @@
-"""What every command shares: the group, one clear line for an error, its options, `show`."""
+"""What every command shares: its options, made of the signatures that answer, and `show`."""
 
 from __future__ import annotations
 
@@ -9,27 +9,24 @@ import inspect
 import json
 import re
 import sys
-import traceback
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import IO, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
 
+from symacct.cli.group import InputError, main, print_note
 from symacct.explore.grids import grid
 from symacct.kernel import limits
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import adjacency
 from symacct.kernel.conversion import BEST
-from symacct.kernel.errors import SymacctError, cut, echo, reason, suggestion
+from symacct.kernel.errors import echo, reason
 from symacct.kernel.node import Node
 from symacct.results.screen import Labelled, Note, Part, Verbatim
 from symacct.results.terminal import print_part
 from symacct.text import parse_open
-from symacct.version import __version__
 
 EPILOG = (
     "EXPR says which mechanisms were run, as in '600000 * PoissonSubsample(Gaussian(5), 1/1000)', "
@@ -38,181 +35,6 @@ EPILOG = (
     "A name such as sigma in Gaussian(sigma) is a parameter without a value. Privacy losses are "
     "in nats."
 )
-
-
-#: Every command by what one comes for, with what it says of itself.
-JOBS = {
-    "Ask": {
-        "epsilon": "Print the smallest ε that is proved for EXPR at a δ.",
-        "delta": "Print the smallest δ that is proved for EXPR at an ε.",
-        "rdp": "Print the Rényi privacy loss ε(α) of EXPR at orders α.",
-        "dpsgd": "Print the ε of a DP-SGD training run, or the noise that it needs.",
-        "calibrate": "Find the least noise, or the largest rate or count, that meets a target.",
-        "risk": "Print how much an attacker can learn at most: membership, guesses, records.",
-        "sweep": "Ask one question at every point of a grid of parameters.",
-        "optimum": "Print the best Rényi order of EXPR and its (ε, δ) as formulas.",
-    },
-    "Look": {
-        "compare": "Compare the theorems that apply to EXPR, or several expressions.",
-        "explain": "Describe EXPR, and name the theorem that bounds each of its parts.",
-        "graph": "Print the parts of EXPR as a tree or as a drawing.",
-        "plot": "Draw ε(α) against the order, or ε or δ against a parameter.",
-        "expand": "Expand ε(α) of EXPR as a power series in one of its parameters.",
-        "theorems": "List the theorems of the papers, or those that match NAME.",
-    },
-    "Write": {
-        "statement": "Write a paragraph about EXPR for the privacy section of a paper.",
-        "cite": "Print BibTeX entries of the works that a result of EXPR rests on.",
-        "latex": "Print a formula of EXPR in LaTeX: of ε(α), or of the number to report.",
-        "table": "Print a table of ε(α) of EXPR for a paper.",
-        "code": "Print a function in another language that computes ε(α) of EXPR.",
-        "reference": "Print a table of certified lower and upper ends.",
-        "vectors": "Write test vectors for other accountants, as JSON files.",
-    },
-    "Verify": {
-        "verify": "Test another accountant against certified enclosures.",
-        "certificate": "Write a guarantee of EXPR with a proof that others can check.",
-        "check": "Check the printed numbers of a paper, or one number of EXPR.",
-        "falsify": "Search for a small mechanism that violates THEOREM.",
-    },
-}
-#: The commands of each file, which is opened where one of them is asked for.
-_FILES = {
-    "asking": "epsilon delta rdp",
-    "exploring": "calibrate risk sweep compare explain graph plot theorems reference",
-    "training": "dpsgd",
-    "verifying": "verify certificate check falsify vectors",
-    "writing": "optimum expand statement cite latex table code",
-}
-_ROOMS = {name: file for file, names in _FILES.items() for name in names.split()}
-
-
-_LONGEST = 120  # characters of what was given, in an error that click words
-_GIVEN = "symacct.given"  # the words of the command line, in click's notes of a run
-
-
-def _worded(message: str, words: Iterable[str]) -> str:
-    """The message, with what was given shortened."""
-    for word in words:
-        for part in (word, word.partition("=")[2]):
-            for shown in (part, repr(part)[1:-1]):
-                if len(shown) > _LONGEST:
-                    message = message.replace(shown, cut(shown, _LONGEST))
-    return message
-
-
-def print_note(text: str) -> None:
-    """A line beside the answer, on standard error."""
-    click.echo(text, err=True)
-
-
-@contextlib.contextmanager
-def _warnings_shown() -> Iterator[None]:
-    """What is warned of as a plain line on standard error."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        try:
-            yield
-        finally:
-            for message in dict.fromkeys(str(warning.message) for warning in caught):
-                print_note(f"Warning: {message}")
-
-
-class InputError(click.ClickException):
-    """One clear line and exit status 2 for an input that cannot be answered."""
-
-    exit_code = 2
-
-    def show(self, file: IO[str] | None = None) -> None:
-        click.echo(f"Error: {self.format_message()}", err=True)
-
-
-@contextlib.contextmanager
-def findings_alone_are_1() -> Iterator[None]:
-    """A defect of ours or an interrupt must not end with 1, which says that something is wrong."""
-    try:
-        yield
-    except (KeyboardInterrupt, BrokenPipeError) as stopped:
-        raise SystemExit(130 if isinstance(stopped, KeyboardInterrupt) else 141) from None
-    except (click.ClickException, SymacctError, OSError):
-        raise
-    except Exception:
-        from symacct.verify.reporting.judgement import NOT_JUDGED  # a room that takes long to open
-
-        traceback.print_exc()
-        click.echo("Error: a defect of symacct, not a finding; please report it", err=True)
-        raise SystemExit(NOT_JUDGED) from None
-
-
-def _escape_signs() -> None:
-    """Let standard output and error write every text: a sign that they lack as its escape."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-
-
-class Commands(click.Group):
-    """The group, which turns what is wrong with an input into one line and exit status 2."""
-
-    def main(self, *args: Any, **how: Any) -> Any:
-        """Any output can be written to, and what is wrong with one is one line as well."""
-        _escape_signs()
-        try:
-            return super().main(*args, **how)
-        except OSError as error:  # of a closed pipe click says nothing; no file of ours gets here
-            where = "standard output" if error.filename is None else echo(error.filename)
-            with contextlib.suppress(OSError):
-                click.echo(f"Error: {where}: {reason(error)}", err=True)
-            sys.exit(InputError.exit_code)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        for word in args:
-            # What is no UTF-8 comes as lone surrogates, which no text or file can be made of.
-            if "\0" in word or any("\ud800" <= letter <= "\udfff" for letter in word):
-                raise InputError(f"found {echo(word)}, needed an argument that is text in UTF-8")
-        ctx.meta[_GIVEN] = tuple(args)
-        return super().parse_args(ctx, args)
-
-    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        """The examples at the end of a command's help are shown below its options."""
-        sentences, begin, examples = inspect.cleandoc(cmd.help or "").partition("\b\n")
-        cmd.help = sentences.rstrip()
-        if begin:
-            cmd.epilog = "\n\n".join(filter(None, (f"\b\n{examples.strip()}", cmd.epilog)))
-        super().add_command(cmd, name)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for job, listed in JOBS.items():
-            with formatter.section(job):
-                formatter.write_dl(list(listed.items()))
-
-    def list_commands(self, ctx: click.Context | None = None) -> list[str]:
-        return [name for listed in JOBS.values() for name in listed]
-
-    def get_command(self, ctx: click.Context | None, name: str) -> click.Command | None:
-        """The command, whose room is opened where it is asked for."""
-        if name in _ROOMS:
-            import_module(f"symacct.cli.{_ROOMS[name]}")
-        return self.commands.get(name)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, and for a name that is none the one that is most like it."""
-        if args and args[0] not in _ROOMS and not args[0].startswith("-"):
-            needed = f"one of {', '.join(self.list_commands())}"
-            ctx.fail(f"No such command {echo(args[0])}{suggestion(args[0], _ROOMS, needed)}")
-        return super().resolve_command(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            with _warnings_shown():
-                return super().invoke(ctx)
-        except click.UsageError as error:
-            vars(error)["message"] = _worded(error.message, ctx.meta[_GIVEN])
-            raise
-        except SymacctError as error:
-            raise InputError(f"{type(error).__name__}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -433,12 +255,6 @@ def _sentence(name: str, of: Callable[..., Any] | None) -> str:
     match = re.search(rf"`{name}` is (.*?\.)(?=\s|$)", str(of.__doc__ if of else ""), re.DOTALL)
     text = " ".join(match[1].split()) if match else ""
     return re.sub(r"`(\w+)`", lambda name_match: _flag(name_match[1]), text[:1].upper() + text[1:])
-
-
-@click.group("symacct", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="symacct")
-def main() -> None:
-    """Every digit that this privacy accountant prints is proven."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import sympy
 
 from symacct.cli.asking import reported
 from symacct.cli.exploring import shown_to
-from symacct.cli.frame import InputError, Like, Reply, command, one_of, refuse
+from symacct.cli.frame import Like, Reply, command, one_of, refuse
+from symacct.cli.group import InputError
 from symacct.cli.writing import stated
 from symacct.explore.calibration import Calibration, calibrate, number
 from symacct.explore.grids import grid

@@ -12,19 +12,8 @@ from typing import Annotated, Any
 import click
 
 from symacct.adversary.falsify import Attack, falsify
-from symacct.cli.frame import (
-    File,
-    Like,
-    command,
-    findings_alone_are_1,
-    in_numbers,
-    one_of,
-    print_note,
-    refuse,
-    show,
-    write,
-    writing,
-)
+from symacct.cli.frame import File, Like, command, in_numbers, one_of, refuse, show, write, writing
+from symacct.cli.group import findings_alone_are_1, print_note
 from symacct.evidence import vectors
 from symacct.evidence.certificates import FORMS
 from symacct.evidence.certificates.document import of_the_reported

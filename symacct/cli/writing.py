@@ -14,18 +14,17 @@ import click
 from symacct.cli.asking import answer
 from symacct.cli.frame import (
     HOW,
-    InputError,
     Like,
     Reply,
     command,
     in_numbers,
     one_of,
     pairs_of,
-    print_note,
     refuse,
     text_reply,
     typed,
 )
+from symacct.cli.group import InputError, print_note
 from symacct.explore.grids import grid
 from symacct.export.citation import bibtex, claim_at
 from symacct.export.description import about, is_open

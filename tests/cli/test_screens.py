@@ -21,7 +21,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from symacct.cli import main
-from symacct.cli.frame import JOBS, show
+from symacct.cli.frame import show
+from symacct.cli.group import JOBS
 from symacct.results.terminal import print_pairs, print_table
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.verdict import Finding

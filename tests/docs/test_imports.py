@@ -156,7 +156,7 @@ def asked(*words):
             set(),
             set(),
         ),
-        (asked("--help"), {"click", "rich"}, {"cli", "explore"}),
+        (asked("--help"), {"click"}, {"cli"}),
         (
             asked("epsilon", EXPR, "--delta", "1e-8"),
             {"click", "rich"},

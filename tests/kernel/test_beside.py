@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import symacct
 from symacct import Gaussian, PoissonSubsample
-from symacct.cli.frame import main
+from symacct.cli.group import main
 from symacct.kernel import deadline, limits
 from symacct.kernel.errors import LimitError
 from symacct.profile import conversion
