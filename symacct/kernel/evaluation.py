@@ -165,7 +165,7 @@ class NodeCurve:
         raise NotImplementedError
 
     def inferred_throughout(self, alpha: Order) -> tuple[Claim, bool]:
-        """Likewise of ε at every order of the kind of α."""
+        """What is claimed of ε at every order of the kind of α, and the same of it."""
         return self.inferred(alpha)
 
     def _array(self, alpha: np.ndarray) -> LogNumber:
