@@ -392,9 +392,9 @@ def line_excess(triple: Triple) -> arb:
 
 @steered_by_floats
 def line_log_excess(triple: Triple) -> float:
-    """The same sum in float64 compares triples.
+    """log(E[…] − 1) by the rule of so many digits, in float64: triples are compared by it.
 
-    log(E[…] − 1) by the rule of so many digits, in float64: nothing is proved of it.
+    Nothing is proved of it.
 
     What is summed, n(r^α − 1 − α(r−1)) with r = m/n, is at most m^α n^{1−α} + (α−1)n.
     """

@@ -74,14 +74,14 @@ def sampled_mean(
 
 @singledispatch
 def expectation(ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order | None) -> Number:
-    """The same of noise with a density, in an arithmetic that has no proved formula for it."""
+    """`sampled_mean` of noise with a density, in an arithmetic that has no proved formula."""
     return by_quadrature(ctx, mechanism, gamma, alpha)
 
 
 def by_quadrature(
     ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order | None
 ) -> Number:
-    """The same as an integral, by the rule that the arithmetic has."""
+    """`sampled_mean` as an integral, by the rule that the arithmetic has."""
     return mean_of_gap(ctx, cast(Shift, worst_pair(mechanism)), gamma, alpha)
 
 

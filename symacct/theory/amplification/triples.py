@@ -161,7 +161,7 @@ def expectation(ctx: Arithmetic, mechanism: Node, alpha: Order | None, gamma: Ex
 
 
 def mean_of_psi(ctx: Arithmetic, mechanism: Node, alpha: Order | None, gamma: Exact) -> Number:
-    """The same by the sum or the integral itself, where 0 <= ψ(t) <= t^α, or t² for α = 1."""
+    """E_Q[ψ(1−γ+γL); L > 1] by the sum or the integral: 0 <= ψ(t) <= t^α, or t² for α = 1."""
     rate = ctx.number(gamma)
 
     def value(log_ratio: Any) -> Number:
@@ -406,7 +406,7 @@ def _(ctx: MpmathArithmetic, gamma: Fraction, shift: Fraction) -> Number:
 def _by_quadrature(
     ctx: MpmathArithmetic, gamma: Number, shift: Any, order: Any, gap: Any
 ) -> Number:
-    """mpmath integrates E[gap(u, w)], u and w what m and n exceed 1 by, over a normal x."""
+    """E[gap(u, w)] over a normal x by mpmath, u and w being what m and n exceed 1 by."""
     mp = ctx.mp
     with mp.workprec(3 * ctx.bits):
         rate, delta = ctx.number(gamma), ctx.number(shift)
