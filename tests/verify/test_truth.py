@@ -488,6 +488,25 @@ def test_delta_by_the_total_variation_is_proved():
     assert found.verdict == "wrong-formula"
 
 
+@pytest.mark.parametrize("part", [replace(GAUSSIAN, count=10), replace(SAMPLED, count=100)])
+def test_delta_below_zero_is_held_against_the_mirror_image_of_its_conversion(part):
+    """1 − e^{−1} + e^{−1} δ(1), and without the second factor too much."""
+    at_one = float(Oracle().by_method(Ask("delta", (part,), "1"), "improved", None).upper)
+    right = -math.expm1(-1) + math.exp(-1) * at_one
+    assert judged(part, "delta", "-1", right, conversion="improved") is None
+    assert judged(part, "delta", "-1", right * 1.005, conversion="improved") is None
+    found = judged(part, "delta", "-1", -math.expm1(-1) + at_one, conversion="improved")
+    assert found.verdict == "loose"
+
+
+def test_delta_below_zero_by_the_total_variation_is_proved():
+    """As at a positive ε, but for the factor; what is less than all that is proved is none."""
+    part = AskedPart("Gaussian", (("sigma", "50"),), "poisson", "0.01", 100)
+    kl = float(Oracle().truth(Ask("rdp", (part,), "1")).upper)
+    least = 1 - math.exp(-0.1) * (1 - math.sqrt(kl / 2))
+    assert judged(part, "delta", "-0.1", least, conversion="improved") is None
+
+
 def test_rounding_explains_only_what_it_can():
     ask = Ask("rdp", (SAMPLED,), "2")
     assert explained_by_rounding(ask, Fraction(1, 10**16), Fraction(1, 10**15))

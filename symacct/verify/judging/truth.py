@@ -132,7 +132,7 @@ class Oracle:
         if ask.kind in BUDGETED:
             return self._just_enough(ask)
         if Fraction(ask.at) < 0:
-            return self._reflected(ask)
+            return _reflected(ask, self._truth(_mirrored(ask)))
         if (known := self._profile(ask)) is not None:
             return known
         return Truth(self._least(ask), self.by_method(ask, "improved", None).upper, False)
@@ -184,15 +184,6 @@ class Oracle:
             return Truth(Fraction(1), Fraction(1), known.exact) if ask.kind == "rate" else None
         return Truth(Fraction(0), Fraction(0), known.exact) if ask.kind == "runs" else None
 
-    def _reflected(self, ask: Ask) -> Truth:
-        """δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), as each pair has its mirror image beside it."""
-        known = self._truth(replace(ask, at=str(-Fraction(ask.at))))
-        with precision(_BITS):
-            shrink = BALL.exp(BALL.number(Fraction(ask.at)))
-            low, high = map(rational, ends_of(shrink))
-        kept = 1 - min(Fraction(1), Fraction(known.lower)), 1 - min(Fraction(1), known.upper)
-        return Truth(1 - high * kept[0], 1 - low * kept[1], known.exact)
-
     def _least(self, ask: Ask) -> Bound:
         """What it is at least, whether a record is replaced or removed."""
         with limits.limits(contour=_LEAST_SIZE):
@@ -231,6 +222,8 @@ class Oracle:
     def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
         """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
         ask = _of_delta(ask) if ask.kind == "advantage" else ask
+        if (mirrored := _mirrored(ask)) != ask:
+            return _reflected(ask, self.by_method(mirrored, conversion, orders))
         with limits.limits(search_order=_largest_order(ask)):
             if ask.kind in BUDGETED:
                 return self._calibrated(ask, conversion, orders)
@@ -243,7 +236,7 @@ class Oracle:
         """Is the least over all orders the total variation's, which comes from the order 1?"""
         if ask.kind in BUDGETED:
             return False
-        ask = _of_delta(ask) if ask.kind == "advantage" else ask
+        ask = _of_delta(ask) if ask.kind == "advantage" else _mirrored(ask)
         with limits.limits(search_order=_largest_order(ask)):
             found = self.ask(ask.kind, node(ask), ask.at, conversion, None)
         return bool(found.conversion == "total-variation")
@@ -269,6 +262,21 @@ def _spent(ask: Ask, value: Fraction) -> Ask:
 def _of_delta(ask: Ask) -> Ask:
     """The largest advantage as δ at ε = 0."""
     return replace(ask, kind="delta", at="0")
+
+
+def _mirrored(ask: Ask) -> Ask:
+    """The question of δ at the positive ε, where it is of δ at a negative one."""
+    below_zero = ask.kind == "delta" and Fraction(ask.at) < 0
+    return replace(ask, at=str(-Fraction(ask.at))) if below_zero else ask
+
+
+def _reflected(ask: Ask, known: Truth) -> Truth:
+    """δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), as each pair has its mirror image beside it."""
+    with precision(_BITS):
+        shrink = BALL.exp(BALL.number(Fraction(ask.at)))
+        low, high = map(rational, ends_of(shrink))
+    kept = 1 - min(Fraction(1), Fraction(known.lower)), 1 - min(Fraction(1), Fraction(known.upper))
+    return Truth(1 - high * kept[0], 1 - low * kept[1], known.exact)
 
 
 def _asked(ask: Ask) -> Ask:

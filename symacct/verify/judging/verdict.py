@@ -520,7 +520,9 @@ class Judge:
         kl = nearest_float(divergence.upper)
         square = min(-math.expm1(-kl), kl / 2) * (1 - 1e-9)
         if ask.kind != "epsilon":
-            return math.sqrt(square) <= nearest_float(value)
+            # δ(−ε) is 1 − e^{−ε}(1 − δ(ε)).
+            shrink = math.exp(min(float(Fraction(ask.at or 0)), 0.0))
+            return 1 - shrink * (1 - math.sqrt(square)) <= nearest_float(value)
         return value == 0 and math.sqrt(square) <= float(Fraction(ask.at))
 
 
