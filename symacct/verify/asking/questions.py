@@ -51,7 +51,8 @@ DELTAS = ["1e-5", "1e-8", "0.001", "1e-12"]
 EPSILONS = ["1", "0.1", "5"]
 NEGATIVE = ["-0.1", "-1", "-0.01"]
 #: Orders to be searched, where the peer can be told: what it then answers is known exactly.
-SHORT_GRID = ("2", "3", "5", "8", "16", "32", "64")
+#: The whole ones do not rise: who stops at the first that is worse seldom has the best.
+SHORT_GRID = ("8", "2", "64", "16", "3", "32", "5")
 FRACTIONAL_GRID = ("1.25", "1.75", "2.5", "3.75", "5.5", "8.5", "16.5", "33.5")
 
 #: Where training lies: sampling rate, runs.
