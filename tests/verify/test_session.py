@@ -85,6 +85,24 @@ def test_variants_have_numbers_of_their_own():
     assert len({ask.parts for ask in [base, *built]}) == 3
 
 
+def test_numbers_of_more_than_five_decimals_are_written_in_every_type_of_fractions():
+    """What is rounded on its way is another number; whole types are given whole numbers."""
+    types = ("float", "int", "numpy.float32", "Decimal")
+    hello = replace(HELLO, how={"numbers": types, "alpha": types})
+    for row in ROWS[:2]:
+        part = replace(
+            gaussian("2", 6), sampling=row.sampling, gamma=None if row.sampling == "none" else "0.5"
+        )
+        base = Ask("rdp", (part,), "3")
+        for ask in questions.variants(hello, base, questions.whole_sizes()):
+            ((key, way),) = ask.how
+            number = ask.at if key == "alpha" else ask.parts[0].parameters[0][1]
+            assert (Fraction(number) == round(Fraction(number), 5)) is (way == "int")
+    laplace = AskedPart("Laplace", (("b", "2"),), "poisson", "0.5")
+    asks = questions.variants(hello, Ask("rdp", (laplace,), "3"), questions.whole_sizes())
+    assert [ask.at for ask in asks if dict(ask.how).keys() == {"alpha"}] == ["3"] * 3
+
+
 def test_a_list_of_orders_does_not_rise():
     """Nor is the best one the first, or the last before which one is worse."""
     assert list(questions.SHORT_GRID) != sorted(questions.SHORT_GRID, key=int)

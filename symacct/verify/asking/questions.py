@@ -407,19 +407,29 @@ def variants(hello: Hello, ask: Ask, sizes: Iterator[int]) -> Iterator[Ask]:
     """The question in every other way that the peer knows, with numbers not asked before."""
     for key, ways in hello.how.items():
         for way in ways:
-            moved = _with_size(ask, sizes)
+            share = Decimal(0) if way in _WHOLE_TYPES else _SMALL_SHARE
+            moved = _with_size(ask, sizes, share if key == "numbers" else Decimal(0))
+            if key == "alpha" and ask.kind == "rdp":
+                fractional = replace(moved, at=str(Decimal(moved.at) + share))
+                moved = fractional if hello.offers(fractional) else moved
             if way != HOW[key][0] and _makes_sense(moved, key, way):
                 yield moved.built(**{key: way})
 
 
-def _with_size(ask: Ask, sizes: Iterator[int]) -> Ask:
-    """The ask with whole numbers not asked before as parameters, where they may be whole."""
+#: The types of whole numbers alone.
+_WHOLE_TYPES = ("int", "numpy.int64", "int_array")
+#: Above a whole number: 1/64, which every other type has exactly. To five decimals it is rounded.
+_SMALL_SHARE = Decimal("0.015625")
+
+
+def _with_size(ask: Ask, sizes: Iterator[int], share: Decimal) -> Ask:
+    """The ask with parameters not asked before: the share above whole ones, where they may be."""
 
     def moved(part: AskedPart) -> AskedPart:
         if ASKED[part.mechanism].is_probability:
             return part.valued(str(1 - Decimal(1) / (4 + next(sizes) % 60)))
         size = next(sizes) if part.mechanism in SCALED else 1 + next(sizes) % 12
-        return part.valued(str(size))
+        return part.valued(str(size + share))
 
     return replace(ask, parts=tuple(map(moved, ask.parts)))
 
@@ -438,7 +448,7 @@ def sensible(ask: Ask) -> bool:
 def _makes_sense(ask: Ask, key: str, way: str) -> bool:
     if key == "alpha":
         return ask.kind == "rdp" and _can_be(way, ask.at)
-    if key == "numbers" and way in ("int", "numpy.int64"):
+    if key == "numbers" and way in _WHOLE_TYPES:
         return any(_can_be(way, text) for part in ask.parts for _, text in part.parameters)
     if key == "numbers":
         return all(_can_be(way, text) for part in ask.parts for text in part.numbers)
@@ -452,7 +462,7 @@ def _makes_sense(ask: Ask, key: str, way: str) -> bool:
 def _can_be(way: str, text: str) -> bool:
     """Is this number one of that type? What is rounded is another question."""
     number = Fraction(text)
-    if way in ("int", "numpy.int64", "int_array"):
+    if way in _WHOLE_TYPES:
         return number.denominator == 1
     return way != "numpy.float32" or Fraction(_FLOAT32.unpack(_FLOAT32.pack(number))[0]) == number
 

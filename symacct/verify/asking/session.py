@@ -107,7 +107,7 @@ class Session:
         stages = {
             "knowing": self._know,
             "usual": lambda: self._judged(first),
-            "covering": lambda: self._judged(filter(self._may, covering.covering(*drawn))),
+            "covering": lambda: self._judged(filter(self.hello.offers, covering.covering(*drawn))),
             "points": self._points,
             "ends": lambda: self._judged(questions.ends(*drawn)),
             "beyond": lambda: self._judged(questions.beyond(*drawn)),
@@ -248,7 +248,7 @@ class Session:
     # --- stages
 
     def _know(self) -> None:
-        for ask, answer in self._stream(filter(self._may, self.known)):
+        for ask, answer in self._stream(filter(self.hello.offers, self.known)):
             self.again[ask] = self.judge.judge(ask, answer)
             self.points += [(ask, answer)] if ask.kind == "rdp" else []
             self.clusters.note(self.again[ask], self._probe)
@@ -265,15 +265,15 @@ class Session:
         self._least()
         rows = questions.of_every_kind(self.history.answers, questions.row_of)
         for ask in rows[: _TWINS * len(self.hello.supports)]:
-            self._judged(filter(self._may, [ask, *questions.twins(ask)]))
+            self._judged(filter(self.hello.offers, [ask, *questions.twins(ask)]))
         kinds = questions.of_every_kind(
             self.history.answers, lambda ask: (ask.kind, questions.row_of(ask))
         )
         for ask in kinds[: len(self.judge.kinds)]:
-            self._judged(filter(self._may, [ask, *questions.others(ask)]))
+            self._judged(filter(self.hello.offers, [ask, *questions.others(ask)]))
         mixed = questions.of_every_kind(self.history.answers, lambda ask: ask.kind, many=True)
         for ask in mixed[: _MIXED * len(self.composed)]:
-            self._judged(filter(self._may, [ask, *questions.others(ask)]))
+            self._judged(filter(self.hello.offers, [ask, *questions.others(ask)]))
         for found in self.history.backwards(chosen[:_BACKWARDS]):
             self.clusters.note(found, _nothing)
 
@@ -314,10 +314,10 @@ class Session:
         chance = random.Random(self.seed + 3)  # noqa: S311
         for cluster in self._numeric():
             near = [nearby(cluster.worst.ask, chance) for _ in range(self.extent.refinements)]
-            self._judged(filter(self._may, near))
+            self._judged(filter(self.hello.offers, near))
         # What is too large here, or differs, may be too small on the other side.
         for cluster in [c for c in self.clusters.ranked() if not c.worst.below][:_REFINED]:
-            self._judged(filter(self._may, other_side(cluster.worst.ask)))
+            self._judged(filter(self.hello.offers, other_side(cluster.worst.ask)))
 
     def _simplify(self) -> None:
         """Confirm the worst of each kind in a new process, and make them simple."""
@@ -356,12 +356,7 @@ class Session:
 
     def _probe(self, ask: Ask) -> Finding | None:
         """The finding at one question."""
-        return self.judge.judge(ask, self._one(ask)) if self._may(ask) else None
-
-    def _may(self, ask: Ask) -> bool:
-        """Does the peer say that it takes this question?"""
-        rows = self.hello.supports
-        return all(any(row.offers(ask, part) for row in rows) for part in ask.parts)
+        return self.judge.judge(ask, self._one(ask)) if self.hello.offers(ask) else None
 
     def _variant(self, ask: Ask) -> Finding | None:
         """One expression written another way, and then the usual way."""

@@ -327,6 +327,10 @@ class Hello:
         """May any RDP be asked?"""
         return any("rdp" in row.asks for row in self.supports)
 
+    def offers(self, ask: Ask) -> bool:
+        """Does the peer say that it takes this question?"""
+        return all(any(row.offers(ask, part) for row in self.supports) for part in ask.parts)
+
 
 @dataclass(frozen=True)
 class Answer:
