@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from symacct.kernel.answer import nearest_float
-from symacct.verify.asking import questions
+from symacct.verify.asking import covering, questions
 from symacct.verify.asking.questions import Extent
 from symacct.verify.asking.session import Session
 from symacct.verify.judging.truth import Oracle
@@ -137,7 +137,8 @@ def check_hello(seed):
     except ProtocolError:
         return
     rows = {(row.mechanism, row.sampling, row.adjacency): row for row in hello.supports}
-    for ask in [*questions.points(hello, TINY, seed), *questions.ends(hello, TINY, seed)]:
+    asks = filter(hello.offers, covering.covering(hello, TINY, seed))
+    for ask in [*questions.points(hello, TINY, seed), *asks]:
         part = ask.parts[0]
         kinds = [r for r in hello.supports if r.mechanism == part.mechanism]
         assert (part.mechanism, part.sampling, ask.adjacency) in rows

@@ -90,9 +90,12 @@ def mu_of(parts, group):
 def discrete_laplace(alpha, b, moved):
     """log Σ_x P(x)^α P(x − Δ)^{1−α} over α − 1, P(x) ∝ t^{|x|}"""
     t = math.exp(-1 / b)
-    between = sum(t ** (alpha * x + (1 - alpha) * (moved - x)) for x in range(1, moved))
-    ends = (t ** ((1 - alpha) * moved) + t ** (alpha * moved)) / (1 - t)
-    return math.log((1 - t) / (1 + t) * (between + ends)) / (alpha - 1)
+    between = [((alpha - 1) * (moved - x) - alpha * x) / b for x in range(1, moved)]
+    rest = -math.log1p(-t)
+    ends = [(alpha - 1) * moved / b + rest, rest - alpha * moved / b]
+    most = max(between + ends)
+    total = most + math.log(math.fsum(math.exp(x - most) for x in (between + ends)))
+    return (math.log1p(-t) - math.log1p(t) + total) / (alpha - 1)
 
 
 def rdp(parts, alpha, group):

@@ -113,18 +113,6 @@ ORDERS ="""
 _SAID = '    print(json.dumps({"id": ask["id"], **row}, default=float), flush=True)'
 _ROW_OF_LAPLACE = '        {"mechanism": "Laplace", "order_one": True},\n'
 _RELATION = "    if relation not in RELATIONS[fixed_sizes(parts)]:\n"
-#: Little discrete noise and a large order overflow where the powers themselves are added.
-_IN_LOGARITHMS = (
-    "    between = sum(t ** (alpha * x + (1 - alpha) * (moved - x)) for x in range(1, moved))\n"
-    "    ends = (t ** ((1 - alpha) * moved) + t ** (alpha * moved)) / (1 - t)\n"
-    "    return math.log((1 - t) / (1 + t) * (between + ends)) / (alpha - 1)\n",
-    "    between = [((alpha - 1) * (moved - x) - alpha * x) / b for x in range(1, moved)]\n"
-    "    rest = -math.log1p(-t)\n"
-    "    ends = [(alpha - 1) * moved / b + rest, rest - alpha * moved / b]\n"
-    "    most = max(between + ends)\n"
-    "    total = most + math.log(math.fsum(math.exp(x - most) for x in (between + ends)))\n"
-    "    return (math.log1p(-t) - math.log1p(t) + total) / (alpha - 1)\n",
-)
 #: Where a float64 has no digits left, or none at all.
 _NO_EXTREMES = (
     "    if delta_of is None:\n",
@@ -137,7 +125,7 @@ _NO_EXTREMES = (
 #: Accountants by themselves or after edits that leave them right: where they begin, and the edits.
 BASES = {
     "renyi": (CORRECT, []),
-    "budget": (CORRECT.with_name("budget_accountant.py"), [_IN_LOGARITHMS]),
+    "budget": (CORRECT.with_name("budget_accountant.py"), []),
     "profile": (CORRECT.with_name("profile_accountant.py"), [_NO_EXTREMES]),
     "replaced": (CORRECT, edits.RIGHT["records of Poisson samples replaced"]),
     "leaves": (
@@ -164,7 +152,6 @@ BASES = {
     "sums": (
         CORRECT.with_name("budget_accountant.py"),
         [
-            _IN_LOGARITHMS,
             ('    "conversion": "none",\n', '    "conversion": "none",\n    "compose": True,\n'),
         ],
     ),

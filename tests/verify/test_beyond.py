@@ -12,14 +12,15 @@ import pytest
 from symacct import parse
 from symacct.verify import ProtocolError, verify
 from symacct.verify.asking import session
-from symacct.verify.asking.questions import Extent, beyond
+from symacct.verify.asking.covering import covering as covered
+from symacct.verify.asking.questions import Extent
 from symacct.verify.judging.truth import Oracle, node
 from symacct.verify.peer.protocol import BUDGETED, HELLO_LINE, KINDS, Ask, AskedPart
 from symacct.verify.peer.reading import Number, read_answer, read_hello, read_object
 from tests.thinning import covering
 
 CORRECT = Path(__file__).with_name("budget_accountant.py")
-EXTENT = Extent(2, 1, 4, 20, 12, 1, 0, 4, 900)
+EXTENT = Extent(2, 1, 4, 20, 24, 1, 0, 4, 900, covered=20)
 #: The same questions are asked of every one: their truths are found once.
 ORACLE = Oracle()
 #: (text, what replaces it, the causes that have to be named)
@@ -91,9 +92,10 @@ FAULTS = {
         ["too small and too large: none: add/remove: MatrixMechanism"],
     ),
     "the continuous law for the discrete one": (
-        "return math.log((1 - t) / (1 + t) * (between + ends)) / (alpha - 1)",
-        "return math.log((alpha * t ** ((1 - alpha) * moved) + (alpha - 1) * t ** (alpha * moved))"
-        " / (2 * alpha - 1)) / (alpha - 1)",
+        "    return (math.log1p(-t) - math.log1p(t) + total) / (alpha - 1)",
+        "    lam, s = alpha - 1, moved / b\n"
+        "    less = math.log1p(lam / alpha * math.exp(-(2 * alpha - 1) * s))\n"
+        "    return s + (math.log(alpha / (2 * alpha - 1)) + less) / lam",
         ["too small: none: add/remove: DiscreteLaplace"],
     ),
     "orders sorted before they are answered": (
@@ -178,7 +180,7 @@ def asked():
         check=True,
     )
     hello = read_hello(read_object(done.stdout.encode()))
-    return list(dict.fromkeys(beyond(hello, EXTENT, 1)))
+    return list(dict.fromkeys(covered(hello, EXTENT, 1)))
 
 
 def test_a_report_keeps_every_question():

@@ -1,6 +1,7 @@
 """What a seed asks of every peer: all pairs of sizes, and all ways in which parts differ."""
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, islice, product
 
@@ -124,6 +125,30 @@ def test_parts_differ_in_each_of_their_numbers_alone_and_in_all(seed, kind):
         for pair in pairs
     }
     assert {("parameters",), ("gamma",)} <= alone
+
+
+def test_lists_of_orders_and_an_epsilon_of_zero_and_below_are_asked_where_a_peer_takes_them():
+    """Some lists do not rise, so that the best is not the last before which one is worse."""
+    plain = asked()
+    assert not any(ask.orders for ask in plain if ask.kind != "rdp")
+    assert min(Fraction(ask.at) for ask in plain if ask.kind == "delta") == 0
+    found = asked(hello=replace(HELLO, order_grid=True, negative_epsilon=True))
+    for kind in ("epsilon", "delta"):
+        lists = {ask.orders for ask in found if ask.kind == kind and ask.orders}
+        assert any([*orders] != sorted(orders, key=Fraction) for orders in lists)
+        assert any(Fraction(order).denominator > 1 for orders in lists for order in orders)
+    below = [ask for ask in found if ask.kind == "delta" and Fraction(ask.at) < 0]
+    assert {ask.parts[0].sampling for ask in below} == {"none", "poisson"}
+    assert any(ask.orders for ask in below)
+
+
+def test_several_orders_are_asked_at_once_in_any_sequence():
+    batches = [ask for ask in asked() if ask.batch and len(ask.parts) == 1]
+    assert len(batches) > 5
+    for ask in batches:
+        assert ask.at in ask.orders
+        assert len(set(ask.orders)) == len(ask.orders) == 6
+    assert len({ask.orders.index(ask.at) for ask in batches}) > 2
 
 
 def test_every_question_is_one_of_the_protocol():

@@ -25,8 +25,9 @@ def largest(ask):
 
     def meets(x):
         filled = {**part, name: x}
-        found = best(lambda lam: epsilon_at(lam, lambda a: rdp([filled], a, given), delta))
-        return found is not None and found <= ask["epsilon_float"]
+        objective = lambda lam: epsilon_at(lam, lambda a: rdp([filled], a, given), delta)
+        found = best(objective)  # none where the largest order is the best
+        return (objective(2.0**MOST) if found is None else found) <= ask["epsilon_float"]
 
     if ask["ask"] == "rate":
         low, high = 1e-7, 1 - 1e-9

@@ -103,12 +103,6 @@ def test_numbers_of_more_than_five_decimals_are_written_in_every_type_of_fractio
     assert [ask.at for ask in asks if dict(ask.how).keys() == {"alpha"}] == ["3"] * 3
 
 
-def test_a_list_of_orders_does_not_rise():
-    """Nor is the best one the first, or the last before which one is worse."""
-    assert list(questions.SHORT_GRID) != sorted(questions.SHORT_GRID, key=int)
-    assert {*map(int, questions.SHORT_GRID)} == {2, 3, 5, 8, 16, 32, 64}
-
-
 def test_a_way_to_write_the_order_is_for_questions_with_an_order():
     base = Ask("epsilon", (gaussian("2", 6),), "1e-5")
     built = questions.variants(HELLO, base, questions.whole_sizes())

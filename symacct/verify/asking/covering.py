@@ -16,11 +16,12 @@ from typing import Any, TypeVar
 from symacct.kernel.node import Size
 from symacct.verify.asking.questions import (
     SCALED,
-    STRATEGIES,
     STRATEGY,
     WHOLE,
     Extent,
+    default_orders,
     in_turn,
+    orders_of,
     part_of,
     short,
 )
@@ -74,28 +75,55 @@ _DELTAS: tuple[Size, ...] = (
 #: Above them some noise, and next to none, is enough for a small ε.
 _BUDGETED_DELTAS = _DELTAS[:5]
 _WITHIN: tuple[Size, ...] = ((0.3, 2), (2, 10), (0.03, 0.3))
-#: The shares of an extent's number for what takes longer than RDP.
-_SHARE = {"rdp": 1.0, "epsilon": 0.7, "delta": 0.7} | dict.fromkeys(BUDGETED, 0.25)
-_OTHERS_SHARE, _NEAR_ONE_SHARE = 0.35, 0.15
+#: The ε of δ(ε): of the size that leaves a δ, 0 (the largest advantage of an attacker), below 0.
+_NO_EPSILON, _NEGATIVE = ("", "", "", "0"), ("-0.1", "-1", "-0.01")
+#: Orders to be searched, where the peer can be told: what it then answers is known exactly.
+#: The whole ones do not rise: who stops at the first that is worse seldom has the best.
+_GRIDS: tuple[tuple[str, ...] | None, ...] = (
+    None, None, ("8", "2", "64", "16", "3", "32", "5"), None,
+    ("1.25", "1.75", "2.5", "3.75", "5.5", "8.5", "16.5", "33.5"),
+)  # fmt: skip
+#: How many orders of RDP are asked at once.
+_BATCHES = (1, 6)
+#: Differences, one with more rows than steps, and two whose columns and rows differ.
+_STRATEGIES = (
+    (("1", "0"), ("-1", "1")),
+    (("1", "0"), ("1", "1"), ("0.5", "2")),
+    (("1", "0", "0"), ("1", "2", "0"), ("1", "2", "4")),
+    (("0.25", "0", "0"), ("0.5", "1", "0"), ("3", "0", "1")),
+)
+#: The shares of an extent's number for what is neither RDP nor ε nor δ.
+_SHARE = dict.fromkeys(BUDGETED, 0.4)
+_OTHERS_SHARE, _NEAR_ONE_SHARE = 0.5, 0.15
 _LEAST_NOISE = 0.3
 
 
 def covering(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     """So many questions of every row and kind, and of every kind of composition, in turn."""
     chance = random.Random(seed + 8)  # noqa: S311  # the same seed asks the same questions
-    lists = []
+    lists = [list(_harmless(row)) for row in hello.supports] if extent.ends else []
     for row in hello.supports:
         for kind in row.asks:
-            most = math.ceil(extent.covered * _SHARE.get(kind, _OTHERS_SHARE))
-            lists.append(list(islice(singles(row, kind, chance), most)))
+            share = 1.0 if kind in ENDS else _SHARE.get(kind, _OTHERS_SHARE)
+            most = extent.covered if kind == "rdp" else math.ceil(extent.ends * share)
+            lists.append(list(islice(singles(hello, row, kind, chance), most)))
     for kind in composed(hello):
-        share = 1.0 if kind in ENDS else _SHARE.get(kind, _OTHERS_SHARE)
+        share = 1.0 if kind in ("rdp", *ENDS) else _OTHERS_SHARE
         most = math.ceil(extent.covered * share)
         lists.append(list(islice(compositions(hello, kind, chance), most)))
         most = math.ceil(extent.covered * _NEAR_ONE_SHARE)
         for orders in _NEAR_ONE if kind == "rdp" else ():
             lists.append(list(islice(compositions(hello, kind, chance, orders), most)))
     return in_turn(lists)
+
+
+def _harmless(row: Support) -> Iterator[Ask]:
+    """Next to no loss at all, where logarithms of what is next to 1 are wanted."""
+    asked = ASKED[row.mechanism]
+    part = part_of(row, (asked.harmless, *asked.rest), None if row.sampling == "none" else "1e-9")
+    for kind, at in (("delta", "0.1"), ("epsilon", "0.01")):
+        if kind in row.asks:
+            yield Ask(kind, (part,), at, row.adjacency)
 
 
 def pairwise(levels: Sequence[Sequence[_T]], chance: random.Random) -> Iterator[tuple[_T, ...]]:
@@ -145,21 +173,31 @@ def _float_in(ends: tuple[float, float], chance: random.Random) -> float:
 # --- one part
 
 
-def singles(row: Support, kind: str, chance: random.Random) -> Iterator[Ask]:
+def singles(hello: Hello, row: Support, kind: str, chance: random.Random) -> Iterator[Ask]:
     """Plain questions of one row; again with other numbers when all pairs have met."""
+    levels = _levels(hello, row, kind)
+    if "batch" in levels:
+        known = dict.fromkeys((*default_orders(hello, row), *orders_of(row, 12)))
     while True:
-        for chosen in pairwise([*_levels(row, kind).values()], chance):
-            ask = _single(row, kind, dict(zip(_levels(row, kind), chosen, strict=True)), chance)
-            if ask is not None:
-                yield ask
+        for chosen in pairwise([*levels.values()], chance):
+            level = dict(zip(levels, chosen, strict=True))
+            ask = _single(row, kind, level, chance)
+            if ask is None:
+                continue
+            if (size := level.get("batch", 1)) > 1:
+                others = [order for order in known if order != ask.at]
+                batch = [ask.at, *chance.sample(others, min(size - 1, len(others)))]
+                ask = replace(ask, orders=tuple(chance.sample(batch, len(batch))))
+            yield ask
 
 
-def _levels(row: Support, kind: str) -> dict[str, Sequence[Any]]:
+def _levels(hello: Hello, row: Support, kind: str) -> dict[str, Sequence[Any]]:
     """What a question of this kind has, and the sizes of it."""
-    ends = kind in ("epsilon", "delta")
+    ends = kind in ENDS
     given: dict[str, Sequence[Any]] = {}
     if kind == "rdp":
         given["alpha"] = [size for size in _ORDERS if _order(row, size, random.Random(0))]  # noqa: S311
+        given |= {"batch": _BATCHES} if row.batch else {}
     if ends:
         given["loss"] = _LOSSES + _MORE_LOSS * ("rdp" in row.asks)
     elif kind == "runs":
@@ -170,6 +208,10 @@ def _levels(row: Support, kind: str) -> dict[str, Sequence[Any]]:
         given["delta"] = _BUDGETED_DELTAS if kind in BUDGETED else _DELTAS
     if kind in BUDGETED:
         given["within"] = _WITHIN
+    if kind == "delta":
+        given["epsilon"] = _NO_EPSILON + _NEGATIVE * hello.negative_epsilon
+    if ends and hello.order_grid:
+        given["orders"] = _GRIDS
     if row.sampling != "none" and kind != "rate":
         # A rate of 1 is none, and so is a sample of all.
         given["rate"] = _RATES if kind == "rdp" or row.sampling == "poisson" else _RATES[:-2]
@@ -178,7 +220,7 @@ def _levels(row: Support, kind: str) -> dict[str, Sequence[Any]]:
     if ASKED[row.mechanism].rest_covered:
         given["rest"] = ASKED[row.mechanism].rest_covered
     if row.mechanism == "MatrixMechanism":
-        given["strategy"] = (STRATEGY, *STRATEGIES)
+        given["strategy"] = (STRATEGY, *_STRATEGIES)
     if row.sensitivity:
         given["sensitivity"] = _sizes(row)
     if row.group:
@@ -260,8 +302,9 @@ def _single(row: Support, kind: str, chosen: dict[str, Any], chance: random.Rand
             return None
         at = order
     elif kind == "delta":
-        at = _epsilon_about(loss, at)
-    return Ask(kind, (part,), at, row.adjacency, group=group, within=within)
+        at = chosen["epsilon"] or _epsilon_about(loss, at)
+    orders = chosen.get("orders")
+    return Ask(kind, (part,), at, row.adjacency, orders=orders, group=group, within=within)
 
 
 def _spending(
@@ -419,7 +462,7 @@ def _other_stream(row: Support, part: AskedPart, chance: random.Random) -> Asked
         steps = chance.choice(ASKED[row.mechanism].rest_covered[:-1])
         return replace(part, parameters=(part.parameters[0], ("steps", steps)))
     if row.mechanism == "MatrixMechanism":
-        return replace(part, strategy=chance.choice(STRATEGIES))
+        return replace(part, strategy=chance.choice(_STRATEGIES))
     return None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import count, cycle, islice, product, zip_longest
+from itertools import count, islice, product, zip_longest
 from typing import Any, TypeVar
 
 from symacct.kernel.answer import exact_decimal
@@ -47,14 +47,6 @@ LARGE_ORDERS = ["20000", "5000", "100000", "10000.5"]
 MOST_RUNS = 1e6
 #: Of what is sampled, where that may be several runs.
 INNER = (1, 1, 3, 100)
-DELTAS = ["1e-5", "1e-8", "0.001", "1e-12"]
-EPSILONS = ["1", "0.1", "5"]
-NEGATIVE = ["-0.1", "-1", "-0.01"]
-#: Orders to be searched, where the peer can be told: what it then answers is known exactly.
-#: The whole ones do not rise: who stops at the first that is worse seldom has the best.
-SHORT_GRID = ("8", "2", "64", "16", "3", "32", "5")
-FRACTIONAL_GRID = ("1.25", "1.75", "2.5", "3.75", "5.5", "8.5", "16.5", "33.5")
-
 #: Where training lies: sampling rate, runs.
 TYPICAL_RATES, TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
 TYPICAL_DELTAS = 1e-12, 0.01
@@ -70,7 +62,8 @@ _WITHOUT_REPLACEMENT_ORDER = 512
 class Extent:
     """How much is asked: numbers of questions, whatever the time they take.
 
-    The `seconds` of work are a limit for peers that are slow, at which a run ends unfinished.
+    The `seconds` of work are a limit for peers that are slow, at which a run ends unfinished. The
+    `ends` are the questions by `covering` of ε and δ of each row; of other kinds it is a share.
     """
 
     parameters: int
@@ -86,8 +79,7 @@ class Extent:
     places: int = 0
     #: Of every kind of question that the peer offers, so many are to be judged.
     least: int = 0
-    #: Questions by `covering` of RDP, of each row; of other kinds a share of it. ε and δ of
-    #: compositions are asked as often as RDP, or some way in which parts differ is left out.
+    #: Questions by `covering` of RDP, of each row; and of compositions, as many of ε and δ.
     covered: int = 0
     #: The most RDP of grids and at random, and the most questions that make findings simple.
     points: int = 100_000
@@ -95,8 +87,8 @@ class Extent:
 
 
 #: 4,000 places leave no region out that spans an 11th of each of noise, rate and orders.
-FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 600.0, 4000, 20, 200, 6000, 6000)
-QUICK = Extent(4, 4, 5, 150, 16, 2, 8, 60, 90.0, 200, 5, 26, 200, 800)
+FULL = Extent(9, 10, 14, 1200, 160, 5, 24, 60, 600.0, 4000, 20, 200, 6000, 6000)
+QUICK = Extent(4, 4, 5, 150, 24, 2, 8, 60, 90.0, 200, 5, 26, 200, 800)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> AskedPart:
@@ -211,50 +203,6 @@ def short(x: float) -> str:
 # --- ε(δ) and δ(ε)
 
 
-def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """End-to-end questions: every row's mechanism, sampled and composed, at several δ and ε."""
-    chance = random.Random(seed + 1)  # noqa: S311
-    chosen = []
-    for row in hello.supports:
-        asks = [a for kind in ("epsilon", "delta") if kind in row.asks for a in _ends_of(row, kind)]
-        chance.shuffle(asks)
-        only = "rdp" not in row.asks
-        most, extreme = (_ONLY_ENDS * extent.ends, extent.ends) if only else [extent.ends] * 2
-        special = [_harmless(row), _over_grids(hello, asks), _below_zero(hello, row)]
-        usual = [typical(row, chance) for _ in range(most // 2) if row.ends]
-        first = list(in_turn([*map(list, special)]))[: extent.ends // 2]
-        chosen.append([*first, *mixed_evenly(usual, asks[: extreme // 2])])
-    return in_turn(chosen)
-
-
-#: So much more is asked of what has no RDP to be asked of.
-_ONLY_ENDS = 8
-
-
-def _harmless(row: Support) -> Iterator[Ask]:
-    """Next to no loss at all, where logarithms of what is next to 1 are wanted."""
-    rate = None if row.sampling == "none" else "1e-9"
-    part = part_of(row, _values(row, ASKED[row.mechanism].harmless), rate)
-    for kind, at in (("delta", "0.1"), ("epsilon", "0.01")):
-        if kind in row.asks:
-            yield Ask(kind, (part,), at, row.adjacency)
-
-
-def _over_grids(hello: Hello, asks: list[Ask]) -> Iterator[Ask]:
-    """Some of the asks, over orders that are given: whole ones, and fractional ones."""
-    if hello.order_grid:
-        for ask, grid in zip(asks[-4:], [FRACTIONAL_GRID, SHORT_GRID] * 2, strict=False):
-            yield replace(ask, orders=grid)
-
-
-def _below_zero(hello: Hello, row: Support) -> Iterator[Ask]:
-    """δ(ε) at ε < 0."""
-    if hello.negative_epsilon and "delta" in row.asks:
-        rate = None if row.sampling == "none" else "0.01"
-        part = part_of(row, _values(row, ASKED[row.mechanism].values[0]), rate, 10)
-        yield from (Ask("delta", (part,), epsilon, row.adjacency) for epsilon in NEGATIVE)
-
-
 #: Runs over (noise/rate)²: beyond it ε is in the hundreds, which nobody trains with.
 _MOST_LOSS = 300
 #: Where a row has no RDP: a grid of losses takes no second for what spends an ε of ten.
@@ -344,14 +292,6 @@ def _few_bits(x: float) -> str:
     """x to eight bits: a float64 and a float32 have it, so that its truth is one number."""
     mantissa, power = math.frexp(x)
     return str(Decimal(math.ldexp(round(mantissa * 2**8), power - 8)))
-
-
-def _ends_of(row: Support, kind: str) -> Iterator[Ask]:
-    rates: list[str | None] = ["0.01", "0.001", "0.1", "1e-6"] if row.sampling != "none" else [None]
-    runs = (1, 10, 1000, 100_000)
-    at = DELTAS if kind == "epsilon" else EPSILONS
-    for value, gamma, n, given in product(ASKED[row.mechanism].values[:5], rates, runs, at):
-        yield Ask(kind, (part_of(row, _values(row, value), gamma, n),), given, row.adjacency)
 
 
 # --- structure
@@ -534,30 +474,15 @@ def _curve(row: Support) -> Iterator[Ask]:
 def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
     """Questions of one kind, evenly spread over where training lies."""
     chance = random.Random(seed + 6)  # noqa: S311
-    return _plain(hello, row, kind, chance, _even_places(chance))
-
-
-def _even_places(chance: random.Random) -> Iterator[list[float]]:
-    start = [chance.random() for _ in _SPREAD]
-    for i in count():
-        yield place(start, i)
-
-
-def _plain(
-    hello: Hello,
-    row: Support,
-    kind: str,
-    chance: random.Random,
-    places: Iterator[list[float]] | None = None,
-) -> Iterator[Ask]:
-    """Questions of one kind: RDP at the places or at random ones, of others what is typical."""
     orders = default_orders(hello, row) or orders_of(row, 12)
-    while kind != "rdp" or orders:
-        if kind == "rdp":
-            at = next(places) if places else [chance.random() for _ in _SPREAD]
-            yield placed(row, orders, at)
-        else:
+    starts = [chance.random() for _ in _SPREAD]
+    for i in count():
+        if kind != "rdp":
             yield typical(row, chance, kind)
+        elif orders:
+            yield placed(row, orders, place(starts, i))
+        else:
+            return
 
 
 def row_of(ask: Ask) -> object:
@@ -637,91 +562,3 @@ def _beside(text: str, step: Decimal) -> str:
     """The number and a share of it more, to as many digits as a float64 has."""
     number = Decimal(text) if "/" not in text else Decimal(float(Fraction(text)))
     return f"{number * (1 + step):.15g}"
-
-
-# --- beyond one record, one order and a curve
-
-
-_GROUPS = (2, 3, 10)
-_SENSITIVITIES = ("2", "0.5", "3", "0.125")
-_WHOLE = ("2", "3", "5")
-#: Around the powers of two, where the height of a tree changes.
-_TREE_STEPS = ("1", "2", "3", "4", "7", "8", "1023", "1024", "1000000")
-#: Differences, one with more rows than steps, and two whose columns and rows differ.
-STRATEGIES = (
-    (("1", "0"), ("-1", "1")),
-    (("1", "0"), ("1", "1"), ("0.5", "2")),
-    (("1", "0", "0"), ("1", "2", "0"), ("1", "2", "4")),
-    (("0.25", "0", "0"), ("0.5", "1", "0"), ("3", "0", "1")),
-)
-_BATCH = 6
-
-
-def beyond(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """What each row offers of this, in turn."""
-    chance = random.Random(seed + 7)  # noqa: S311  # the same seed asks the same questions
-    kinds = [
-        islice(_plain(hello, row, kind, chance), extent.ends // 2)
-        for row in hello.supports
-        for kind in row.asks
-        if kind not in ("rdp", "epsilon", "delta")
-    ]
-    more = [
-        islice(asked(hello, row, chance), extent.ends)
-        for row in hello.supports
-        for asked in (_groups, _sensitivities, _batches, _streams, _at_zero)
-    ]
-    return in_turn([*map(list, kinds), *map(list, more)])
-
-
-def _in_turn(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
-    """Questions of all kinds of the row."""
-    own = [_plain(hello, row, kind, chance) for kind in row.asks]
-    while True:
-        yield from filter(None, [next(asks, None) for asks in own])
-
-
-def _groups(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
-    if row.group:
-        for ask in _in_turn(hello, row, chance):
-            yield replace(ask, group=chance.choice(_GROUPS))
-
-
-def _sensitivities(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
-    sizes = _WHOLE if row.mechanism in WHOLE else None
-    if row.sensitivity:
-        for ask in _in_turn(hello, row, chance):
-            (part,) = ask.parts
-            size = chance.choice(sizes or _SENSITIVITIES)
-            yield replace(ask, parts=(replace(part, sensitivity=size),))
-
-
-def _batches(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
-    """Several orders at once, in any sequence, whole and fractional ones together."""
-    known = default_orders(hello, row) + orders_of(row, 12)
-    orders = list(dict.fromkeys(known))
-    if row.batch and "rdp" in row.asks and len(orders) > 1:
-        for ask in _plain(hello, row, "rdp", chance):
-            batch = tuple(chance.sample(orders, min(_BATCH, len(orders))))
-            yield replace(ask, at=batch[0], orders=batch)
-
-
-def _streams(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
-    """Trees of other heights, and other matrices."""
-    if row.mechanism not in ("TreeAggregation", "MatrixMechanism"):
-        return
-    strategies, steps = cycle(STRATEGIES), cycle(_TREE_STEPS)
-    for ask in _in_turn(hello, row, chance):
-        (part,) = ask.parts
-        if row.mechanism == "MatrixMechanism":
-            part = replace(part, strategy=next(strategies))
-        else:
-            part = replace(part, parameters=(part.parameters[0], ("steps", next(steps))))
-        yield replace(ask, parts=(part,))
-
-
-def _at_zero(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
-    """δ(0), the largest advantage of an attacker."""
-    if "delta" in row.asks:
-        asks = (typical(row, chance, "delta") for _ in range(2))
-        yield from (replace(ask, at="0") for ask in asks)

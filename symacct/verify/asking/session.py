@@ -109,8 +109,6 @@ class Session:
             "usual": lambda: self._judged(first),
             "covering": lambda: self._judged(filter(self.hello.offers, covering.covering(*drawn))),
             "points": self._points,
-            "ends": lambda: self._judged(questions.ends(*drawn)),
-            "beyond": lambda: self._judged(questions.beyond(*drawn)),
             "structure": self._compositions,
             "remembering": self._remembering,
             "searching": self._search,
