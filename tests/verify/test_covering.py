@@ -151,6 +151,18 @@ def test_several_orders_are_asked_at_once_in_any_sequence():
     assert len({ask.orders.index(ask.at) for ask in batches}) > 2
 
 
+@pytest.mark.parametrize("orders", [("1.00001", "1.00002"), ("3000", "4000"), ("2000", "2000")])
+@pytest.mark.parametrize("kind", ["real", "integer"])
+def test_a_row_of_few_orders_is_asked_at_them(orders, kind):
+    least, most = map(Fraction, orders)
+    row = Support("Laplace", orders=kind, min_order=least, max_order=most)
+    if kind == "integer" and most < 2:
+        return
+    found = asked(hello=Hello("p", "1", (row,)))
+    assert len(found) == QUICK.covered
+    assert all(row.takes(Fraction(ask.at)) for ask in found)
+
+
 def test_every_question_is_one_of_the_protocol():
     rows = [
         Support(name, asks=("rdp", "epsilon", "delta"), sensitivity=name in SENSITIVE)

@@ -23,6 +23,7 @@ from symacct.verify.asking.questions import (
     in_turn,
     orders_of,
     part_of,
+    random_order,
     short,
 )
 from symacct.verify.peer.protocol import (
@@ -196,7 +197,10 @@ def _levels(hello: Hello, row: Support, kind: str) -> dict[str, Sequence[Any]]:
     ends = kind in ENDS
     given: dict[str, Sequence[Any]] = {}
     if kind == "rdp":
-        given["alpha"] = [size for size in _ORDERS if _order(row, size, random.Random(0))]  # noqa: S311
+        fixed = random.Random(0)  # noqa: S311  # the levels do not depend on the seed
+        sizes = [size for size in _ORDERS if _order(row, size, fixed)]
+        # A row may take none of these, such as the orders from 3000 to 4000 alone.
+        given["alpha"] = sizes or [random_order(row, fixed) for _ in _ORDERS]
         given |= {"batch": _BATCHES} if row.batch else {}
     if ends:
         given["loss"] = _LOSSES + _MORE_LOSS * ("rdp" in row.asks)
