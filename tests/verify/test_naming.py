@@ -123,6 +123,7 @@ def test_what_is_wrong_everywhere_has_no_edge():
         (65_540, 4, "the answer is that of 4 of the 65,540 runs, their number modulo 65,536"),
         (70_000, 65_535, "the answer is that of 65,535 of the 70,000 runs"),
         (70_000, 70_000, ""),
+        pytest.param(2, 10**5000, "", id="a multiple that is no number of runs"),
     ],
 )
 def test_a_count_that_is_another_is_named(count, runs, said):

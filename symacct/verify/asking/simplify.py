@@ -406,7 +406,8 @@ def as_runs(found: Finding, answers: Mapping[Ask, Answer]) -> Finding:
     if not one or value is None:
         return found
     runs = round(value / one)
-    if runs == part.count or abs(value - runs * one) > Fraction(1, 10**9) * abs(value):
+    few = 0 <= runs <= 2 * part.count  # what has nothing to do with runs may be any multiple
+    if not few or runs == part.count or abs(value - runs * one) > Fraction(1, 10**9) * abs(value):
         return found
     modulus = next((m for m in _MODULI if m <= part.count and part.count % m == runs), None)
     counted = "" if modulus is None else f", their number modulo {modulus:,}"
