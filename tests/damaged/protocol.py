@@ -57,7 +57,7 @@ ASKS = [
     Ask("epsilon", (AskedPart("Gaussian", (("sigma", "2"),)),), "1e-5"),
     Ask("delta", (AskedPart("Gaussian", (("sigma", "2"),)),), "1"),
 ]
-TINY = Extent(1, 1, 2, 2, 2, 1, 1, 2, 3)
+TINY = Extent(1, 1, 2, 2, 1, 1, 2, 3)
 ORACLE = Oracle()
 
 

@@ -20,7 +20,7 @@ from symacct.verify.peer.reading import Number, read_answer, read_hello, read_ob
 from tests.thinning import covering
 
 CORRECT = Path(__file__).with_name("budget_accountant.py")
-EXTENT = Extent(2, 1, 4, 20, 24, 1, 0, 4, 900, covered=20)
+EXTENT = Extent(2, 1, 4, 24, 1, 0, 4, 900, covered=20)
 #: The same questions are asked of every one: their truths are found once.
 ORACLE = Oracle()
 #: (text, what replaces it, the causes that have to be named)

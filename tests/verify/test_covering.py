@@ -159,7 +159,7 @@ def test_a_row_of_few_orders_is_asked_at_them(orders, kind):
     if kind == "integer" and most < 2:
         return
     found = asked(hello=Hello("p", "1", (row,)))
-    assert len(found) == QUICK.covered
+    assert len(found) >= QUICK.covered
     assert all(row.takes(Fraction(ask.at)) for ask in found)
 
 

@@ -25,7 +25,7 @@ from symacct.verify.reporting.report import PlottedError, call, reproduce
 from tests.verify.peers import program
 from tests.verify.test_judgement import HALVED, OTHERS, found, report
 
-EXTENT = Extent(2, 1, 6, 0, 0, 0, 0, 1, 30)
+EXTENT = Extent(2, 1, 6, 0, 0, 0, 1, 30)
 
 
 def reports_of(whole):

@@ -20,7 +20,7 @@ from tests.thinning import covering
 from tests.verify import planted
 from tests.verify.peers import program
 
-EXTENT = Extent(2, 2, 6, 10, 4, 1, 0, 6, 60)
+EXTENT = Extent(2, 2, 6, 4, 1, 0, 6, 60, covered=16)
 HELLO = (
     '{"id": 0, "peer": "p", "version": "1", "conversion": "improved", "supports": [{"mechanism": '
     '"Gaussian", "orders": "integer", "max_order": MOST, "asks": ["rdp", "epsilon"]}]}'

@@ -60,7 +60,7 @@ def test_a_peer_is_not_waited_for_when_all_is_over(tmp_path):
         assert peer._child is None
 
 
-EXTENT = Extent(9, 9, 14, 500, 9, 5, 9, 60, 1.0, 9)
+EXTENT = Extent(9, 9, 14, 9, 5, 9, 60, 1.0, 9)
 
 
 def test_a_run_ends_though_a_truth_does_not(tmp_path, monkeypatch):

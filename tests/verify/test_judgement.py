@@ -25,7 +25,7 @@ from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
 from symacct.verify.reporting.report import Report, StoredError
 from tests.verify.peers import program
 
-TINY = Extent(2, 2, 3, 10, 2, 1, 0, 1, 30)
+TINY = Extent(2, 2, 3, 2, 1, 0, 1, 30)
 ONE = Truth(Fraction(1), Fraction(1), exact=True)
 
 

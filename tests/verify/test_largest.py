@@ -15,7 +15,7 @@ from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
 from tests.thinning import covering
 from tests.verify.defects import CORRECT
 
-EXTENT = Extent(1, 1, 2, 2, 8, 1, 0, 0, 900, 0, 3)
+EXTENT = Extent(1, 1, 2, 8, 1, 0, 0, 900, 0, 3)
 ORACLE = Oracle()
 #: Bisection: of rates by their logarithm, of runs after doubling.
 _LARGEST = """\

@@ -195,7 +195,7 @@ def test_too_few_of_a_kind_are_no_verdict(tmp_path):
     )
     assert broken.count("no δ today") == 1
     program.write_text(broken, encoding="utf-8")
-    report = verify([sys.executable, str(program)], Extent(1, 1, 1, 0, 1, 0, 0, 1, 30, 0, 2))
+    report = verify([sys.executable, str(program)], Extent(1, 1, 1, 1, 0, 0, 1, 30, 0, 2))
     assert not report.enough
     assert {one.name for one in report.lacking} >= {"delta of Gaussian (poisson), add/remove"}
     assert all(one.judged == 0 for one in report.lacking)
@@ -203,7 +203,7 @@ def test_too_few_of_a_kind_are_no_verdict(tmp_path):
 
 
 SHOWN = ("2δ for δ", "a memo keyed by σ to three digits", "six digits printed")
-SHORT = Extent(1, 1, 2, 20, 2, 0, 0, 2, 60.0)  # all of them in a quick run: the soak
+SHORT = Extent(1, 1, 2, 2, 0, 0, 2, 60.0)  # all of them in a quick run: the soak
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -240,7 +240,7 @@ def test_a_peer_that_rounds_its_noise_to_float32_is_told_so(tmp_path):
         "import struct; sigma = struct.unpack('f', struct.pack('f', sigma))[0]; "
         "say({'value': ask['parts'][0]['count'] * alpha / (2 * sigma * sigma)})"
     )
-    defects = verify(program(tmp_path, body), Extent(2, 1, 6, 10, 0, 0, 0, 4, 30)).defects
+    defects = verify(program(tmp_path, body), Extent(2, 1, 6, 0, 0, 0, 4, 30)).defects
     assert defects
     for defect in defects:
         cause = "the parameter of the noise rounded to float32"

@@ -16,7 +16,6 @@ SMALL = Extent(
     parameters=2,
     rates=3,
     orders=4,
-    random=20,
     ends=4,
     bases=1,
     refinements=0,
@@ -35,7 +34,7 @@ CAUGHT_IN_A_SMALL_RUN = (
     "a wrong conversion to δ",
 )
 #: Of a run so short: regions, switches and what only some numbers show are left to the soak.
-SHORT = Extent(2, 2, 3, 0, 4, 1, 0, 1, 900)
+SHORT = Extent(2, 2, 3, 4, 1, 0, 1, 900)
 SHOWN_IN_A_SHORT_RUN = (
     "computed in float32",
     "a part that stands twice counted once",

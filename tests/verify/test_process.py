@@ -163,7 +163,7 @@ def test_a_peer_that_starts_only_once_does_not_lose_what_was_found(tmp_path):
     once = f"import os, sys\nif os.path.exists({str(tmp_path / 'started')!r}):\n    sys.exit(7)\n"
     body_path = text.replace("'started'", repr(str(tmp_path / "started")))
     script.write_text(once + body_path, encoding="utf-8")
-    report = verify(command, Extent(2, 1, 6, 0, 0, 0, 0, 1, 30))
+    report = verify(command, Extent(2, 1, 6, 0, 0, 0, 1, 30))
     assert report.unsound
     assert any("started again" in why for why in report.cut)
 
@@ -384,7 +384,7 @@ def test_a_run_with_every_kind_of_trouble_reaches_its_end(tmp_path):
         else:
             say({'value': value})
     """
-    extent = Extent(2, 1, 5, 10, 0, 1, 0, 9, 60)
+    extent = Extent(2, 1, 5, 0, 1, 0, 9, 60)
     report = verify(program(tmp_path, body, HELLO), extent, timeout=0.4)
     assert {"exception", "slow", "nan", "negative"} <= set(report.counts)
     assert report.unsound

@@ -27,7 +27,6 @@ SMALL = Extent(
     parameters=3,
     rates=3,
     orders=3,
-    random=60,
     ends=6,
     bases=1,
     refinements=0,

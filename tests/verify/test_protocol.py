@@ -20,7 +20,7 @@ from symacct.verify.peer.protocol import AT, HOW, KINDS, MECHANISMS, Ask, AskedP
 from symacct.verify.peer.reading import Number, read_answer, read_hello, read_number, read_object
 
 PAGE = (Path(__file__).parents[2] / "docs" / "verification.md").read_text(encoding="utf-8")
-TINY = Extent(2, 2, 3, 10, 2, 1, 0, 1, 30)
+TINY = Extent(2, 2, 3, 2, 1, 0, 1, 30)
 SAMPLED = AskedPart("Gaussian", (("sigma", "5"),), "poisson", "1/1000", 600_000)
 
 

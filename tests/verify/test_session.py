@@ -243,7 +243,7 @@ def test_an_answer_that_depends_on_the_history_is_traced(tmp_path):
         memo = globals().setdefault('memo', {})
         say({'value': memo.setdefault(sigma, value)})
     """
-    report = verify(program(tmp_path, body), Extent(2, 1, 4, 0, 0, 1, 0, 5, 60))
+    report = verify(program(tmp_path, body), Extent(2, 1, 4, 0, 1, 0, 5, 60))
     (found,) = [c.shown for c in report.clusters if c.shown.before is not None][:1]
     assert found.verdict == "inconsistent"
     assert found.before.parts[0].parameters == found.ask.parts[0].parameters
@@ -260,7 +260,7 @@ def test_an_answer_that_depends_on_the_history_is_traced(tmp_path):
 def test_chance_is_told_from_a_count_of_what_was_asked(tmp_path, factor, cause):
     """Both have ever other answers to one question; only chance has others in a new process."""
     body = f"import random; say({{'value': value * (1 - 1e-5 * {factor})}})"
-    report = verify(program(tmp_path, body), Extent(2, 1, 4, 0, 0, 1, 0, 5, 60))
+    report = verify(program(tmp_path, body), Extent(2, 1, 4, 0, 1, 0, 5, 60))
     assert {defect.cause.startswith(cause) for defect in report.defects} == {True}
 
 
@@ -273,7 +273,7 @@ def test_after_what_is_too_large_the_other_side_is_asked(tmp_path):
     """
     peer = process.Peer(program(tmp_path, body, hello))
     with peer:
-        asking = session.Session(peer, Extent(2, 1, 4, 0, 0, 1, 0, 5, 60))
+        asking = session.Session(peer, Extent(2, 1, 4, 0, 1, 0, 5, 60))
         part = replace(gaussian("2"), sensitivity="0.5")
         asking._judged([Ask("rdp", (part,), "4")])
         assert [one.worst.below for one in asking.clusters.ranked()] == [False]
@@ -283,7 +283,7 @@ def test_after_what_is_too_large_the_other_side_is_asked(tmp_path):
 
 def test_questions_that_hang_twice_are_not_asked_again(tmp_path):
     body = "time.sleep(100 if alpha == int(alpha) else 0); say({'value': value})"
-    report = verify(program(tmp_path, body), Extent(9, 1, 6, 0, 0, 0, 0, 3, 60), timeout=0.2)
+    report = verify(program(tmp_path, body), Extent(9, 1, 6, 0, 0, 0, 3, 60), timeout=0.2)
     assert report.skipped > 10
     assert report.counts["slow"] >= 2
     assert report.incidents.timeouts < 20
@@ -322,7 +322,7 @@ def test_a_bound_of_another_relation_or_from_below_proves_nothing():
 def test_the_time_is_kept(tmp_path):
     seconds, pause = 1.5, 0.05
     body = f"time.sleep({pause}); say({{'value': value / 2}})"
-    report = verify(program(tmp_path, body), Extent(9, 9, 14, 500, 9, 5, 9, 60, seconds))
+    report = verify(program(tmp_path, body), Extent(9, 9, 14, 9, 5, 9, 60, seconds))
     # Idle seconds count as the share that is stated; and what was asked in advance.
     assert report.asked <= session._IDLE * seconds / pause + session._AHEAD + 1
     (cut,) = report.cut  # one sentence, however many stages it is about
@@ -354,7 +354,7 @@ def test_the_time_of_a_run_never_goes_back(tmp_path):
 
     peer = process.Peer(program(tmp_path, body), 0.2)
     with peer:
-        Read(peer, Extent(2, 2, 6, 20, 4, 2, 0, 3, 3, probes=40)).run()
+        Read(peer, Extent(2, 2, 6, 4, 2, 0, 3, 3, probes=40)).run()
     assert peer.incidents.ends
     assert peer.incidents.timeouts
     assert max(map(len, read.values())) > 100
@@ -364,7 +364,7 @@ def test_the_time_of_a_run_never_goes_back(tmp_path):
 def test_no_clock_decides_what_is_asked(tmp_path, monkeypatch):
     """One seed asks one list, however long our own work and the peer's take."""
     peer, lists = program(tmp_path, "say({'value': value})"), []
-    extent = Extent(2, 2, 3, 20, 4, 2, 0, 1, 900, 20, 3, 12)
+    extent = Extent(2, 2, 3, 4, 2, 0, 1, 900, 20, 3, 12)
     asked = process.Peer.ask
     for pause in (0, 0.002):
 
@@ -382,14 +382,14 @@ def test_no_clock_decides_what_is_asked(tmp_path, monkeypatch):
 def test_a_run_without_the_least_of_each_kind_has_no_verdict(tmp_path):
     hello = HELLO_OF_A_PROGRAM.replace('"version"', '"compose": true, "version"')
     peer = program(tmp_path, "time.sleep(0.02); say({'value': value})", hello)
-    report = verify(peer, Extent(2, 2, 3, 20, 4, 2, 0, 1, 0.0001, 20, 3, 12))
+    report = verify(peer, Extent(2, 2, 3, 4, 2, 0, 1, 0.0001, 20, 3, 12))
     assert "rdp of compositions" in [one.name for one in report.lacking]
     assert not report.enough
 
 
 def test_random_answers_are_judged_and_reported(monkeypatch):
     monkeypatch.setattr(truth, "_LEAST_SIZE", 2**18)  # lower bounds that take longer: the soak
-    assert_random_answers_are_judged(1, Extent(2, 2, 3, 20, 1, 0, 2, 4, 900))
+    assert_random_answers_are_judged(1, Extent(2, 2, 3, 1, 0, 2, 4, 900))
 
 
 def assert_random_answers_are_judged(seed, extent):

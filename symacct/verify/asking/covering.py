@@ -68,7 +68,7 @@ _SIZES, _WHOLE_SIZES = ("1", "2", "0.5", "3", "0.125", "10", "1.7"), ("1", "2", 
 _GROUPS, _INNER = ("1", "2", "3", "10"), ("1", "2", "5", "30")
 #: What is spent, as about Σ 1/(2σ²) of all runs.
 _LOSSES: tuple[Size, ...] = ((0.3, 1), (0.01, 0.1), (1, 3), (0.1, 0.3), (3, 12), (1e-4, 0.01))
-_MORE_LOSS: tuple[Size, ...] = ((12, 60),)
+_MORE_LOSS: tuple[Size, ...] = ((12, 60), (60, 3000))
 _DELTAS: tuple[Size, ...] = (
     "1e-5", (1e-12, 1e-7), (0.001, 0.1), (1e-30, 1e-14), "1e-100", (1e-6, 1e-3), "0.2", "1e-300",
     "0.5",
@@ -93,8 +93,8 @@ _STRATEGIES = (
     (("1", "0", "0"), ("1", "2", "0"), ("1", "2", "4")),
     (("0.25", "0", "0"), ("0.5", "1", "0"), ("3", "0", "1")),
 )
-#: The shares of an extent's number for what is neither RDP nor ε nor δ.
-_SHARE = dict.fromkeys(BUDGETED, 0.4)
+#: The shares of an extent's numbers: of the `covered` for RDP, of the `ends` for all other kinds.
+_SHARE = {"rdp": 1.5} | dict.fromkeys(ENDS, 1.0) | dict.fromkeys(BUDGETED, 0.4)
 _OTHERS_SHARE, _NEAR_ONE_SHARE = 0.5, 0.15
 _LEAST_NOISE = 0.3
 
@@ -105,8 +105,8 @@ def covering(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     lists = [list(_harmless(row)) for row in hello.supports] if extent.ends else []
     for row in hello.supports:
         for kind in row.asks:
-            share = 1.0 if kind in ENDS else _SHARE.get(kind, _OTHERS_SHARE)
-            most = extent.covered if kind == "rdp" else math.ceil(extent.ends * share)
+            number = extent.covered if kind == "rdp" else extent.ends
+            most = math.ceil(number * _SHARE.get(kind, _OTHERS_SHARE))
             lists.append(list(islice(singles(hello, row, kind, chance), most)))
     for kind in composed(hello):
         share = 1.0 if kind in ("rdp", *ENDS) else _OTHERS_SHARE
@@ -207,7 +207,7 @@ def _levels(hello: Hello, row: Support, kind: str) -> dict[str, Sequence[Any]]:
     elif kind == "runs":
         given["answer"] = _answers(row)
     elif kind != "noise":
-        given["noise"] = ASKED[row.mechanism].covered
+        given["noise"] = _noises(row)
     if ends or kind in BUDGETED:
         given["delta"] = _BUDGETED_DELTAS if kind in BUDGETED else _DELTAS
     if kind in BUDGETED:
@@ -232,6 +232,15 @@ def _levels(hello: Hello, row: Support, kind: str) -> dict[str, Sequence[Any]]:
     if row.inner:
         given["inner"] = _INNER
     return given
+
+
+def _noises(row: Support) -> Sequence[Size]:
+    """The sizes of the first parameter, and what is beyond them at both ends."""
+    asked = ASKED[row.mechanism]
+    ends = [size for size in asked.covered if not isinstance(size, str)]
+    (low, high), least, most = asked.drawn, min(ends)[0], max(high for _, high in ends)
+    beyond = () if asked.is_probability else ((low, least), (most, high))
+    return (*asked.covered, *(size for size in beyond if size[0] < size[1]))
 
 
 def _sizes(row: Support) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""What is asked: the numbers and orders, what training asks, grids and random points, structure."""
+"""What is asked: the numbers and orders, what training asks, grids, structure."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ FRACTIONAL_ORDERS = [
 ]  # fmt: skip
 #: Beyond what most tables have.
 LARGE_ORDERS = ["20000", "5000", "100000", "10000.5"]
-MOST_RUNS = 1e6
-#: Of what is sampled, where that may be several runs.
-INNER = (1, 1, 3, 100)
+
 #: Where training lies: sampling rate, runs.
 TYPICAL_RATES, TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
 TYPICAL_DELTAS = 1e-12, 0.01
@@ -69,7 +67,6 @@ class Extent:
     parameters: int
     rates: int
     orders: int
-    random: int
     ends: int
     bases: int
     refinements: int
@@ -79,16 +76,17 @@ class Extent:
     places: int = 0
     #: Of every kind of question that the peer offers, so many are to be judged.
     least: int = 0
-    #: Questions by `covering` of RDP, of each row; and of compositions, as many of ε and δ.
+    #: Questions by `covering` of RDP, of ε and of δ of compositions; of RDP of a row half as many
+    #: more.
     covered: int = 0
-    #: The most RDP of grids and at random, and the most questions that make findings simple.
+    #: The most RDP of grids, and the most questions that make findings simple.
     points: int = 100_000
     probes: int = 100_000
 
 
 #: 4,000 places leave no region out that spans an 11th of each of noise, rate and orders.
-FULL = Extent(9, 10, 14, 1200, 160, 5, 24, 60, 600.0, 4000, 20, 200, 6000, 6000)
-QUICK = Extent(4, 4, 5, 150, 24, 2, 8, 60, 90.0, 200, 5, 26, 200, 800)
+FULL = Extent(9, 10, 14, 160, 5, 24, 60, 600.0, 4000, 20, 200, 6000, 6000)
+QUICK = Extent(4, 4, 5, 24, 2, 8, 60, 90.0, 200, 5, 26, 130, 800)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> AskedPart:
@@ -100,13 +98,10 @@ def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int 
 
 
 def points(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """RDP at grid and random points, the rows taking turns: a run cut short has met them all."""
+    """RDP at the points of a grid, the rows taking turns: a run cut short has met them all."""
     chance = random.Random(seed)  # noqa: S311  # the same seed asks the same questions
     rows = [row for row in hello.supports if "rdp" in row.asks]
-    sweeps = []
-    for row in rows:
-        single = [[random_point(row, chance)] for _ in range(extent.random // len(rows))]
-        sweeps.append(mixed_evenly(_sweeps(list(grid(row, extent)), chance), single))
+    sweeps = [_sweeps(list(grid(row, extent)), chance) for row in rows]
     yield from islice((ask for sweep in in_turn(sweeps) for ask in sweep), extent.points)
 
 
@@ -118,12 +113,6 @@ def _sweeps(asks: list[Ask], chance: random.Random) -> list[list[Ask]]:
     order = list(groups.values())
     chance.shuffle(order)
     return order
-
-
-def mixed_evenly(many: list[_T], few: list[_T]) -> list[_T]:
-    """Both lists in one, each in its order, evenly spread."""
-    places = [(i / max(1, len(one)), x) for one in (many, few) for i, x in enumerate(one)]
-    return [x for _, x in sorted(places, key=lambda place: place[0])]
 
 
 def in_turn(lists: list[list[_T]]) -> Iterator[_T]:
@@ -154,19 +143,6 @@ def orders_of(row: Support, most: int) -> list[str]:
     return [alpha for alpha in known if row.takes(Fraction(alpha))]
 
 
-def random_point(row: Support, chance: random.Random) -> Ask:
-    """A point drawn log-uniformly; its numbers have four digits."""
-    asked = ASKED[row.mechanism]
-    value = _log_uniform(chance, *asked.drawn)
-    value = str(1 - Decimal(value)) if asked.is_probability else value
-    gamma = None if row.sampling == "none" else _random_rate(chance)
-    # One run, or log-uniformly many: no residue and no size is left out.
-    runs = chance.choice((1, round(MOST_RUNS ** chance.random())))
-    part = part_of(row, _values(row, value), gamma, runs)
-    inner = chance.choice(INNER) if row.inner else 1
-    return Ask("rdp", (replace(part, inner=inner),), random_order(row, chance), row.adjacency)
-
-
 def random_order(row: Support, chance: random.Random) -> str:
     """α with log(α − 1) uniform, or a whole order."""
     cap = _WITHOUT_REPLACEMENT_ORDER if row.sampling == "without_replacement" else 4096
@@ -179,11 +155,6 @@ def random_order(row: Support, chance: random.Random) -> str:
     inside = max(Fraction(drawn), row.min_order)
     inside = inside if row.max_order is None else min(inside, row.max_order)
     return drawn if inside == Fraction(drawn) else str(inside)
-
-
-def _random_rate(chance: random.Random) -> str:
-    small = _log_uniform(chance, 1e-12, 0.5)
-    return str(1 - Decimal(small)) if chance.random() < 0.2 else small
 
 
 def _log_uniform(chance: random.Random, low: float, high: float) -> str:
@@ -440,11 +411,8 @@ def usual(hello: Hello, seed: int, least: int = 0) -> Iterator[Ask]:
     rows = [row for row in hello.supports if row.ends]
     asked = [list(islice(_ends(row, chance), _EARLY)) for row in rows]
     curves = [list(_curve(row)) for row in rows if "rdp" in row.asks]
-    both = mixed_evenly(
-        list(in_turn(asked))[: _EARLY - 4 * bool(curves)],
-        list(in_turn(curves))[:4],
-    )
-    yield from both
+    early = list(in_turn(asked))[: _EARLY - 4 * bool(curves)]
+    yield from in_turn([early, list(in_turn(curves))[:4]])
     if not hello.has_curves:
         kinds = [of_kind(hello, row, kind, seed) for row in hello.supports for kind in row.asks]
         yield from in_turn([list(islice(asks, least)) for asks in kinds])
