@@ -21,6 +21,7 @@ from symacct.verify.asking.questions import (
     Extent,
     default_orders,
     in_turn,
+    log_uniform,
     orders_of,
     part_of,
     random_order,
@@ -163,12 +164,7 @@ def _pairs(places: list[int]) -> set[Any]:
 
 
 def _drawn(size: Size, chance: random.Random) -> str:
-    return size if isinstance(size, str) else short(_float_in(size, chance))
-
-
-def _float_in(ends: tuple[float, float], chance: random.Random) -> float:
-    low, high = ends
-    return float(low * (high / low) ** chance.random())
+    return size if isinstance(size, str) else short(log_uniform(*size, chance))
 
 
 # --- one part
@@ -274,7 +270,7 @@ def _order(row: Support, size: Size, chance: random.Random) -> str | None:
         high = min(high, _MOST_FIXED_SIZE_ORDER)
     if low >= high:
         return None
-    drawn = _float_in((low, high), chance)
+    drawn = log_uniform(low, high, chance)
     whole = row.orders == "integer" or size in ((4, 16), (16, 64), (64, 300))
     text = str(max(2, round(drawn))) if whole else short(drawn)
     return text if row.takes(Fraction(text)) else None
@@ -290,7 +286,8 @@ def _single(row: Support, kind: str, chosen: dict[str, Any], chance: random.Rand
     moved, rate = group * float(size), math.sqrt(inner) * float(gamma or 1)
     values: tuple[str, ...] = ()
     if "loss" in chosen:
-        loss = _float_in(chosen["loss"], chance)
+        low, high = chosen["loss"]
+        loss = log_uniform(low, high, chance)
         value, count = _spending(row, loss, count, (moved, rate), chance)
         values = (value,)
     elif "answer" in chosen:
@@ -330,16 +327,11 @@ def _spending(
         if sigma <= _MOST_NOISE:
             return short(sigma), count
     value = _drawn(chance.choice(ASKED[row.mechanism].covered), chance)
-    one = _loss_of(row, float(value)) * (moved * rate) ** 2
-    return value, max(1, min(count, round(loss / one)))
+    of_one_run = ASKED[row.mechanism].rho(float(value)) * (moved * rate) ** 2
+    return value, max(1, min(count, round(loss / of_one_run)))
 
 
 _MOST_NOISE = 1e8
-
-
-def _loss_of(row: Support, value: float) -> float:
-    """About the ρ of one run."""
-    return ASKED[row.mechanism].rho(value)
 
 
 def _epsilon_about(rho: float, delta: str) -> str:
@@ -395,17 +387,16 @@ _Parts = tuple[tuple[AskedPart, ...], list[Support]]
 
 def _of_one_row(row: Support, chance: random.Random) -> list[_Parts]:
     """Compositions of one mechanism with itself."""
-    found: list[tuple[AskedPart, ...]] = []
     differing: list[tuple[AskedPart, ...]] = []
     for field in _FIELDS:
         part = _drawn_part(row, chance)
-        other = _FIELDS[field](row, part, chance)
-        if other is not None and other != part:
+        other = _unlike(field, row, part, chance)
+        if other != part:
             differing.append((part, other) if chance.random() < 0.5 else (other, part))
     a, b, c, d = (_drawn_part(row, chance) for _ in range(4))
     first, *rest = differing
-    found += [first, (a, b, c), *rest[:2], (b, a), (d, d), *rest[2:], (c, d, a, b), (b, c, b)]
-    return [(parts, [row]) for parts in found]
+    shapes = [first, (a, b, c), *rest[:2], (b, a), (d, d), *rest[2:], (c, d, a, b), (b, c, b)]
+    return [(parts, [row]) for parts in shapes]
 
 
 def _of_rows(rows: list[Support], chance: random.Random) -> Iterator[_Parts]:
@@ -433,9 +424,9 @@ def _like(part: AskedPart, other: AskedPart) -> AskedPart:
 
 def _drawn_part(row: Support, chance: random.Random) -> AskedPart:
     """A part whose loss is neither next to nothing nor much."""
-    gamma = None if row.sampling == "none" else short(_float_in((0.02, 0.6), chance))
+    gamma = None if row.sampling == "none" else short(log_uniform(0.02, 0.6, chance))
     count = chance.choice((1, 2, 3, chance.randint(4, 40), chance.randint(41, 400)))
-    loss = _float_in((0.05, 0.8), chance)
+    loss = log_uniform(0.05, 0.8, chance)
     value, count = _spending(row, loss, count, (1.0, float(gamma or 1)), chance)
     rest = ASKED[row.mechanism].rest
     part = part_of(row, (value, *rest), gamma, count)
@@ -444,46 +435,33 @@ def _drawn_part(row: Support, chance: random.Random) -> AskedPart:
     return replace(part, inner=chance.choice((1, 1, 2, 3))) if row.inner else part
 
 
-def _other_value(row: Support, part: AskedPart, chance: random.Random) -> AskedPart:
-    value = float(part.parameters[0][1])
-    if ASKED[row.mechanism].is_probability:
-        return part.valued(short(1 - (1 - value) * chance.uniform(0.4, 0.8)))
-    return part.valued(short(value * chance.uniform(1.3, 2.5)))
-
-
-def _other_rate(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
-    if part.gamma is None:
-        return None
-    return replace(part, gamma=short(float(part.gamma) * chance.uniform(0.3, 0.7)))
-
-
-def _other_count(row: Support, part: AskedPart, chance: random.Random) -> AskedPart:
-    return replace(part, count=part.count + chance.randint(1, 9))
-
-
-def _other_size(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
-    sizes = [size for size in _sizes(row) if size != part.sensitivity]
-    return replace(part, sensitivity=chance.choice(sizes)) if row.sensitivity else None
-
-
-def _other_inner(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
-    return replace(part, inner=part.inner + chance.randint(1, 4)) if row.inner else None
-
-
-def _other_stream(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
-    if ASKED[row.mechanism].is_stream and ASKED[row.mechanism].rest_covered:
-        steps = chance.choice(ASKED[row.mechanism].rest_covered[:-1])
-        return replace(part, parameters=(part.parameters[0], ("steps", steps)))
-    if row.mechanism == "MatrixMechanism":
-        return replace(part, strategy=chance.choice(_STRATEGIES))
-    return None
-
-
 #: What two parts of one row may differ in, each alone.
-_FIELDS = {
-    "value": _other_value, "rate": _other_rate, "count": _other_count, "size": _other_size,
-    "inner": _other_inner, "stream": _other_stream,
-}  # fmt: skip
+_FIELDS = ("value", "rate", "count", "sensitivity", "inner", "stream")
+
+
+def _unlike(field: str, row: Support, part: AskedPart, chance: random.Random) -> AskedPart:
+    """The part with another number in this field, where the row has more than one."""
+    asked = ASKED[row.mechanism]
+    if field == "value":
+        value = float(part.parameters[0][1])
+        if asked.is_probability:
+            return part.valued(short(1 - (1 - value) * chance.uniform(0.4, 0.8)))
+        return part.valued(short(value * chance.uniform(1.3, 2.5)))
+    if field == "rate" and part.gamma is not None:
+        return replace(part, gamma=short(float(part.gamma) * chance.uniform(0.3, 0.7)))
+    if field == "count":
+        return replace(part, count=part.count + chance.randint(1, 9))
+    if field == "sensitivity" and row.sensitivity:
+        sizes = [size for size in _sizes(row) if size != part.sensitivity]
+        return replace(part, sensitivity=chance.choice(sizes))
+    if field == "inner" and row.inner:
+        return replace(part, inner=part.inner + chance.randint(1, 4))
+    if field == "stream" and asked.is_stream and asked.rest_covered:
+        steps = chance.choice(asked.rest_covered[:-1])
+        return replace(part, parameters=(part.parameters[0], ("steps", steps)))
+    if field == "stream" and row.mechanism == "MatrixMechanism":
+        return replace(part, strategy=chance.choice(_STRATEGIES))
+    return part
 
 
 def _taken(rows: list[Support], orders: Sequence[str]) -> list[str]:

@@ -158,12 +158,12 @@ def random_order(row: Support, chance: random.Random) -> str:
 
 
 def _log_uniform(chance: random.Random, low: float, high: float) -> str:
-    return _between(low, high, chance.random())
+    return short(log_uniform(low, high, chance))
 
 
-def _between(low: float, high: float, share: float) -> str:
-    """low^(1 − share) high^share"""
-    return short(low * (high / low) ** share)
+def log_uniform(low: float, high: float, chance: random.Random) -> float:
+    """low^(1 − u) high^u for a uniform u"""
+    return float(low * (high / low) ** chance.random())
 
 
 def short(x: float) -> str:

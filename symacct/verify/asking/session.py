@@ -107,7 +107,7 @@ class Session:
         stages = {
             "knowing": self._know,
             "usual": lambda: self._judged(first),
-            "covering": lambda: self._judged(filter(self.hello.offers, covering.covering(*drawn))),
+            "covering": lambda: self._judged(covering.covering(*drawn)),
             "points": self._points,
             "structure": self._compositions,
             "remembering": self._remembering,
@@ -263,15 +263,15 @@ class Session:
         self._least()
         rows = questions.of_every_kind(self.history.answers, questions.row_of)
         for ask in rows[: _TWINS * len(self.hello.supports)]:
-            self._judged(filter(self.hello.offers, [ask, *questions.twins(ask)]))
+            self._judged([ask, *questions.twins(ask)])
         kinds = questions.of_every_kind(
             self.history.answers, lambda ask: (ask.kind, questions.row_of(ask))
         )
         for ask in kinds[: len(self.judge.kinds)]:
-            self._judged(filter(self.hello.offers, [ask, *questions.others(ask)]))
+            self._judged([ask, *questions.others(ask)])
         mixed = questions.of_every_kind(self.history.answers, lambda ask: ask.kind, many=True)
         for ask in mixed[: _MIXED * len(self.composed)]:
-            self._judged(filter(self.hello.offers, [ask, *questions.others(ask)]))
+            self._judged([ask, *questions.others(ask)])
         for found in self.history.backwards(chosen[:_BACKWARDS]):
             self.clusters.note(found, _nothing)
 
@@ -293,7 +293,8 @@ class Session:
             self.searched = self.asked - before
 
     def _judged(self, asks: Iterable[Ask]) -> None:
-        for ask, answer in self._stream(asks):
+        """Ask what the peer offers of it, and note the findings."""
+        for ask, answer in self._stream(filter(self.hello.offers, asks)):
             for found in self.judge.every(ask, answer):
                 self.clusters.note(found, self._probe)
 
@@ -311,11 +312,11 @@ class Session:
         """Points around the worst of each kind."""
         chance = random.Random(self.seed + 3)  # noqa: S311
         for cluster in self._numeric():
-            near = [nearby(cluster.worst.ask, chance) for _ in range(self.extent.refinements)]
-            self._judged(filter(self.hello.offers, near))
+            asked = cluster.worst.ask
+            self._judged(nearby(asked, chance) for _ in range(self.extent.refinements))
         # What is too large here, or differs, may be too small on the other side.
         for cluster in [c for c in self.clusters.ranked() if not c.worst.below][:_REFINED]:
-            self._judged(filter(self.hello.offers, other_side(cluster.worst.ask)))
+            self._judged(other_side(cluster.worst.ask))
 
     def _simplify(self) -> None:
         """Confirm the worst of each kind in a new process, and make them simple."""
