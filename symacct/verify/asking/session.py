@@ -21,9 +21,18 @@ from symacct.verify.asking import covering, questions
 from symacct.verify.asking.history import History, said
 from symacct.verify.asking.questions import FULL, Extent
 from symacct.verify.asking.simplify import as_runs, nearby, other_side, simplest
+from symacct.verify.judging import matching
 from symacct.verify.judging.explanation import explained, form, with_factor
 from symacct.verify.judging.truth import DIGITS, Oracle
-from symacct.verify.judging.verdict import ALLOWANCE, LOOSE, Count, Finding, Judge, sum_law
+from symacct.verify.judging.verdict import (
+    ALLOWANCE,
+    LOOSE,
+    Count,
+    Finding,
+    Judge,
+    explained_by_rounding,
+    sum_law,
+)
 from symacct.verify.peer.process import Clock, Peer, PeerGoneError
 from symacct.verify.peer.protocol import Answer, Ask, Asked, Hello
 from symacct.verify.reporting.defects import Cluster, Clusters, about, grouped, region
@@ -146,7 +155,8 @@ class Session:
         if own.kind != "rdp" or own.batch:
             return []
         wrong: list[tuple[Ask, Fraction]] = []
-        for ask in sorted(known, key=lambda ask: -len(ask.expression) - len(ask.at))[:_ALIKE]:
+        known.sort(key=lambda ask: (self._is_rounded(ask), -len(ask.expression) - len(ask.at)))
+        for ask in known[:_ALIKE]:
             answer = self.history.answers[ask]
             other = self.judge.judge(ask, answer)
             alike = other is not None and other.verdict == found.verdict
@@ -155,6 +165,11 @@ class Session:
             if len(wrong) == _SECOND:
                 break
         return wrong
+
+    def _is_rounded(self, ask: Ask) -> bool:
+        """May rounding alone change the digits of the answer by which formulas are told apart?"""
+        value = self.history.answers[ask].finite
+        return value is None or explained_by_rounding(ask, matching.SAME * value, value)
 
     def _of_the_conversion(self, found: Finding) -> Finding:
         """Where the curves are right, no series is wrong but the conversion's formula."""
