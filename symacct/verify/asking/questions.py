@@ -496,6 +496,8 @@ _ADJACENCIES = ("add_remove", "replace_one", "replace_special")
 
 def others(ask: Ask) -> Iterator[Ask]:
     """The question with one of its fields another: a memo whose key lacks it answers them alike."""
+    if ask.within is not None:
+        yield replace(ask, within=_beside(ask.within, Decimal("0.5")))
     for i, part in enumerate(ask.parts):
         changed = [replace(part, **one) for one in _OTHERS if "gamma" in one or part.gamma]
         changed += [replace(part, sensitivity="3"), replace(part, count=3 * part.count + 1)]
