@@ -38,6 +38,18 @@ def judged(part, kind, at, value, claims=None, relation="add_remove", conversion
     return Judge(Oracle(), hello).judge(Ask(kind, (part,), at, relation), answer)
 
 
+@pytest.mark.parametrize(
+    ("value", "verdict"), [("1/10", "unsound"), ("2", "slow"), ("3", "loose"), (None, "slow")]
+)
+def test_a_number_that_comes_late_is_judged_all_the_same(value, verdict):
+    """ε(4) of noise of σ = 1 is 2; where it is right, or is none, it is late alone."""
+    hello = Hello("p", "1", (Support("Gaussian", "none", "add_remove"),))
+    given = {"late": True} if value is None else {"value": Fraction(value)}
+    answer = Answer(**given, seconds=3.0)
+    ask = Ask("rdp", (GAUSSIAN,), "4", "add_remove")
+    assert Judge(Oracle(), hello).judge(ask, answer).verdict == verdict
+
+
 def density(z, mean, sigma):
     """The normal density, of an array too."""
     return np.exp(-((z - mean) ** 2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi))

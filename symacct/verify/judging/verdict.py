@@ -220,10 +220,16 @@ class Judge:
             return None
         said = answer.error if answer.value is None else answer.value
         self.answered.add((ask, said))
+        slow = None
         if answer.late or answer.seconds > _SLOW_SECONDS:
-            return Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
+            slow = Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
         if answer.error is not None:
-            return Finding("exception", ask, answer, note=answer.error)
+            return slow or Finding("exception", ask, answer, note=answer.error)
+        # A number that came late may be wrong as well, which counts more.
+        return (self._of_number(ask, answer, said) if answer.value is not None else None) or slow
+
+    def _of_number(self, ask: Ask, answer: Answer, said: object) -> Finding | None:
+        """The finding on a number, whenever it came."""
         if self.as_claimed(ask, answer) or self._as_converted(ask, answer):
             self.judged.add((ask, said))
             return None
