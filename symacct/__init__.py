@@ -6,7 +6,7 @@ Nothing is imported before it is asked for: neither a name of `__all__`, nor wha
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from symacct.kernel import questions as _questions
+from symacct.kernel import attached as _attached
 from symacct.kernel.memory import HOMES as _HOMES
 from symacct.version import __version__ as __version__
 
@@ -269,7 +269,7 @@ _QUESTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "Theorem": {"export.cards": ("_repr_html_",)},
     "Theorems": {"export.cards": ("_repr_html_",)},
 }
-_questions.ANNOUNCED.update(_QUESTIONS)
+_attached.ANNOUNCED.update(_QUESTIONS)
 
 #: The names of `__all__` that are modules.
 _MODULES = (

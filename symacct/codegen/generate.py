@@ -36,11 +36,11 @@ from symacct.codegen.writer import Facts, Writer, evidence, rounded_up, wrapped
 from symacct.export.description import about
 from symacct.kernel import arguments, limits
 from symacct.kernel.arguments import By
+from symacct.kernel.attached import question
 from symacct.kernel.errors import DomainError, PrecisionError, echo
 from symacct.kernel.exact import Numeric, Order, exact
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import positive, whole
-from symacct.kernel.questions import question
 from symacct.kernel.theorem_registry import Theorem, all_named, theorems
 from symacct.results.written import Written
 from symacct.version import __version__

@@ -46,13 +46,13 @@ from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Adjacency, Kind
 from symacct.kernel.conversion import BEST, Conversion, OrderOne, proved
 from symacct.kernel.deadline import progress
+from symacct.kernel.epsilon_delta import EpsilonDelta
 from symacct.kernel.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.kernel.evaluation import Evaluation, exact_pure, theorem_node
 from symacct.kernel.exact import INFINITY, Numeric, Order, sympy
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.optimal_order import Steering, is_steered, last_order, whole_valley
 from symacct.kernel.parameters import given_delta, rational
-from symacct.kernel.question import EpsilonDelta
 from symacct.kernel.sums import order_search
 from symacct.operations import dp_sgd
 

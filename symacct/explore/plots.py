@@ -22,6 +22,7 @@ from symacct.kernel import arguments, limits
 from symacct.kernel.accountant import BY_ORDERS, Accountant
 from symacct.kernel.answer import Bound, Enclosure, bound, rational_float, shortened, to_fraction
 from symacct.kernel.arguments import By
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import BEST
 from symacct.kernel.deadline import Budget, progress
@@ -40,7 +41,6 @@ from symacct.kernel.exact import INFINITY, Numeric, Order, exact, is_infinite, o
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import probability, rational, whole
-from symacct.kernel.questions import question
 from symacct.kernel.theorem_registry import all_named
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from symacct.export.description import float_note, in_few_words, neighbours, sensitivity
 from symacct.kernel import answer
 from symacct.kernel.answer import Enclosure, Guarantee, shortened, shown
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import SymacctError
 from symacct.kernel.exact import LazyModule, sympy
 from symacct.kernel.node import Node
-from symacct.kernel.questions import question
 from symacct.kernel.theorem_registry import Theorem, Theorems
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from symacct.kernel.answer import Guarantee
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Source
 from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.errors import AssumptionError, OrderError, PrecisionError, SymacctError
 from symacct.kernel.evaluation import Evaluation, goal_of
 from symacct.kernel.exact import INFINITY, Numeric, order
 from symacct.kernel.node import Node
-from symacct.kernel.questions import question
 from symacct.kernel.sources import SYMACCT, WORKS
 from symacct.results.written import Written
 

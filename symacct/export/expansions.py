@@ -24,6 +24,7 @@ from symacct.kernel.arithmetic import Number, SymbolicArithmetic
 from symacct.kernel.arithmetic.ball import BALL, decide, precision
 from symacct.kernel.arithmetic.context import PlainGaps
 from symacct.kernel.arithmetic.expression import evaluate
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Kind
 from symacct.kernel.conversion import BEST
 from symacct.kernel.conversion import named as named_conversion
@@ -53,7 +54,6 @@ from symacct.kernel.exact import (
 )
 from symacct.kernel.memory import Remembered
 from symacct.kernel.node import Mechanism, Node, as_node
-from symacct.kernel.questions import question
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.kernel.theorem_registry import Theorem, stating

@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from symacct.kernel.attached import question
 from symacct.kernel.errors import MissingPackageError
 from symacct.kernel.formula import value_text
 from symacct.kernel.node import Node
-from symacct.kernel.questions import question
 from symacct.text import heading
 
 _BRANCH, _LAST, _ON, _PAST = "├── ", "└── ", "│   ", "    "

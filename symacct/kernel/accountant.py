@@ -32,6 +32,14 @@ from symacct.kernel.claims import Claim, Kind
 from symacct.kernel.conversion import BEST, Conversion, OrderOne, WholeProfile
 from symacct.kernel.conversion import proved as proved_conversion
 from symacct.kernel.deadline import Budget, progress, tell_so_far
+from symacct.kernel.epsilon_delta import (
+    LARGER,
+    EpsilonDelta,
+    at_order_one,
+    by_the_profile,
+    may_fail,
+    no_larger_at_one,
+)
 from symacct.kernel.errors import (
     AssumptionError,
     CurveAloneError,
@@ -63,14 +71,6 @@ from symacct.kernel.memory import Key, Remembered, new_lock
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.optimal_order import BestOrder
 from symacct.kernel.parameters import given_delta, rational
-from symacct.kernel.question import (
-    LARGER,
-    EpsilonDelta,
-    at_order_one,
-    by_the_profile,
-    may_fail,
-    no_larger_at_one,
-)
 
 # --- the smallest number in time
 #

@@ -17,10 +17,10 @@ from mpmath.libmp import MPZ
 
 from symacct.kernel import arguments, limits
 from symacct.kernel.arithmetic.ball import doubled, ends_of, precision
+from symacct.kernel.attached import answered
 from symacct.kernel.claims import Adjacency, Claim, Kind
 from symacct.kernel.errors import DomainError, LimitError, PrecisionError, SoundnessError
 from symacct.kernel.exact import INFINITY, Numeric, Order, exact, is_infinite, text
-from symacct.kernel.questions import answered
 
 if TYPE_CHECKING:
     from symacct.kernel.node import Node

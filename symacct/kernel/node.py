@@ -13,6 +13,7 @@ from symacct.kernel import limits
 from symacct.kernel.answer import Enclosure, Guarantee
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import Arithmetic, LogNumber, Number
+from symacct.kernel.attached import answered
 from symacct.kernel.claims import (
     EITHER,
     UNKNOWN,
@@ -42,7 +43,6 @@ from symacct.kernel.exact import (
 )
 from symacct.kernel.memory import HOMES, Interned, cached_property
 from symacct.kernel.parameters import replaced
-from symacct.kernel.questions import answered
 
 # --- sentences with marked mathematics
 #

@@ -30,6 +30,7 @@ from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Claim, Kind
 from symacct.kernel.conversion import proved
 from symacct.kernel.deadline import OutOfTimeError
+from symacct.kernel.epsilon_delta import EpsilonDelta, smaller
 from symacct.kernel.errors import (
     DomainError,
     InfiniteError,
@@ -47,7 +48,6 @@ from symacct.kernel.exact import INFINITY, Numeric, Order, order
 from symacct.kernel.memory import Key
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
-from symacct.kernel.question import EpsilonDelta, smaller
 from symacct.kernel.sums import order_search
 from symacct.kernel.theorem_registry import Theorem
 

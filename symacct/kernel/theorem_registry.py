@@ -28,6 +28,7 @@ from symacct.kernel import arguments, claims, limits
 from symacct.kernel.arguments import By, chosen
 from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.kernel.arithmetic.ball import BALL, doubled, precision
+from symacct.kernel.attached import answered
 from symacct.kernel.claims import (
     INTEGER_ORDERS,
     UNSTATED,
@@ -53,7 +54,6 @@ from symacct.kernel.errors import (
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, is_real, sympy
 from symacct.kernel.memory import HOMES, cached_property
 from symacct.kernel.node import Marked, Node, unmarked
-from symacct.kernel.questions import answered
 from symacct.kernel.sums.binomial_sums import SummedCurve
 from symacct.kernel.sums.local import LocalProduct
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from symacct.kernel.claims import AttainedBy
+from symacct.kernel.epsilon_delta import Failures, failures, failures_of
 from symacct.kernel.exact import Numeric, typed_value
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Operation
 from symacct.kernel.parameters import probability
-from symacct.kernel.question import Failures, failures, failures_of
 from symacct.mechanisms import ApproximateDP, PureDP
 from symacct.operations.either import Either
 from symacct.operations.postprocess import PostProcess

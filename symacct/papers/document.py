@@ -19,11 +19,11 @@ from symacct.kernel import arguments
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Guarantee
 from symacct.kernel.arguments import By
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind, Source
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric, expression, typed_value
 from symacct.kernel.node import Marked, Mechanism, Node, as_node
-from symacct.kernel.questions import question
 from symacct.kernel.sources import WORKS
 from symacct.kernel.theorem_registry import Theorem
 from symacct.papers.statement import citations, statement

@@ -41,13 +41,13 @@ from symacct.kernel.answer import (
     rational_text,
     to_fraction,
 )
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
 from symacct.kernel.deadline import Budget, progress
 from symacct.kernel.errors import DomainError, SymacctError
 from symacct.kernel.exact import Numeric, text
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node, as_node
-from symacct.kernel.questions import question
 from symacct.operations.repeat import NUMBER_OF_RUNS
 from symacct.results.screen import Labelled, Part
 

@@ -30,14 +30,14 @@ from symacct.export.description import (
 from symacct.kernel import arguments
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind, Source
 from symacct.kernel.conversion import BEST, WholeProfile
 from symacct.kernel.conversion import named as named_conversion
+from symacct.kernel.epsilon_delta import may_fail
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric
 from symacct.kernel.node import Marked, Node
-from symacct.kernel.question import may_fail
-from symacct.kernel.questions import question
 from symacct.operations.recipes import BATCHES
 from symacct.results.written import Written
 from symacct.theory import catalogue

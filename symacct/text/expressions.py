@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from symacct.kernel import arguments, limits
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Relation
 from symacct.kernel.errors import ParseError, echo, nearest
 from symacct.kernel.exact import Exact, sympy
@@ -23,7 +24,6 @@ from symacct.kernel.formula import (
 )
 from symacct.kernel.node import Node, kinds
 from symacct.kernel.operation import Compose, Count
-from symacct.kernel.questions import question
 from symacct.laws.law import OTHER_LAWS, Law
 from symacct.mechanisms.response import response_of
 from symacct.operations import (

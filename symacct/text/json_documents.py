@@ -9,12 +9,12 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from symacct.kernel import limits, symbols
+from symacct.kernel.attached import question
 from symacct.kernel.errors import DomainError, ParseError, echo
 from symacct.kernel.exact import sympy
 from symacct.kernel.formula import formula_text, is_default, parse_formula, plain_text, value_text
 from symacct.kernel.node import Node, kinds
 from symacct.kernel.operation import Compose
-from symacct.kernel.questions import question
 from symacct.laws.law import Law
 from symacct.text.expressions import parse_law
 

@@ -36,8 +36,8 @@ from symacct.kernel.accountant import Ways, against, asked_of, best, is_less
 from symacct.kernel.claims import Relation
 from symacct.kernel.conversion import proved
 from symacct.kernel.deadline import OutOfTimeError
+from symacct.kernel.epsilon_delta import EpsilonDelta
 from symacct.kernel.optimal_order import BestOrder
-from symacct.kernel.question import EpsilonDelta
 from symacct.papers.report import PrivacyReport
 from symacct.profile.conversion import Exact
 from tests.command_lines import GOOD

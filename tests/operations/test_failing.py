@@ -34,7 +34,7 @@ from symacct import (
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.conversion import named
-from symacct.kernel.question import EpsilonDelta, may_fail
+from symacct.kernel.epsilon_delta import EpsilonDelta, may_fail
 from tests import independent
 from tests.support import holds
 from tests.thinning import examples

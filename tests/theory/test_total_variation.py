@@ -26,7 +26,7 @@ from symacct.kernel import conversion as conversion_register
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.conversion import named
-from symacct.kernel.question import least_divergence
+from symacct.kernel.epsilon_delta import least_divergence
 from symacct.theory.conversion import total_variation
 from tests import independent
 from tests.support import LEAVES, OPERATIONS

@@ -19,6 +19,7 @@ from symacct.kernel.accountant import (
 from symacct.kernel.answer import Bound, Enclosure, bound
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Kind, combine
 from symacct.kernel.errors import AssumptionError, DomainError, PrecisionError, SoundnessError, echo
 from symacct.kernel.evaluation import NodeCurve, as_decimal, in_fractions
@@ -26,7 +27,6 @@ from symacct.kernel.exact import INFINITY, Numeric, Order
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import above_one
-from symacct.kernel.questions import question
 from symacct.kernel.sums.balls import ball
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling

@@ -16,6 +16,7 @@ from symacct.kernel.accountant import Accountant, certified_number, refuse_symbo
 from symacct.kernel.answer import Bound, bound, first_bits, from_ball, to_fraction
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Kind, Source
 from symacct.kernel.errors import (
     AssumptionError,
@@ -29,7 +30,6 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, exact
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import rational
-from symacct.kernel.questions import question
 from symacct.kernel.sources import DRS22, SYMACCT
 from symacct.kernel.sums.balls import ball
 from symacct.mechanisms.gaussian import squared_ratio

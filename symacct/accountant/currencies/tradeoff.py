@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from symacct.kernel.accountant import certified_number, default_accountant, refuse_symbols
 from symacct.kernel.answer import ErrorBound, error_bound
+from symacct.kernel.attached import question
 from symacct.kernel.claims import ALL_ORDERS, Kind
 from symacct.kernel.errors import AssumptionError, DomainError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import rational
-from symacct.kernel.questions import question
 from symacct.kernel.sources import DRS22
 from symacct.profile import Profile, profile
 from symacct.profile.curve_pair import pair_of_curve

@@ -12,8 +12,8 @@ from symacct.evidence.certificates.profile import by_profile
 from symacct.evidence.certificates.renyi import by_renyi
 from symacct.kernel.accountant import BY_ORDERS
 from symacct.kernel.answer import Guarantee
+from symacct.kernel.attached import question
 from symacct.kernel.errors import DomainError
-from symacct.kernel.questions import question
 from symacct.results.written import Document
 
 # --- the document

@@ -14,12 +14,12 @@ from symacct.export.latex.printer import WIDTH, PaperPrinter, bracketed, width_o
 from symacct.export.latex.sentences import SymbolNames
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import DomainError, SymacctError
 from symacct.kernel.evaluation import Evaluation
 from symacct.kernel.exact import INFINITY, Numeric
 from symacct.kernel.node import Node
-from symacct.kernel.questions import question
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.results.written import Written
 

@@ -14,14 +14,14 @@ from symacct.export.latex.sentences import SymbolNames, tex_number
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
+from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import Conversion, OrderOne
 from symacct.kernel.conversion import named as named_conversion
+from symacct.kernel.epsilon_delta import Failures, failures
 from symacct.kernel.errors import AssumptionError, DomainError
 from symacct.kernel.exact import INFINITY, Exact, expression
 from symacct.kernel.node import Node
-from symacct.kernel.question import Failures, failures
-from symacct.kernel.questions import question
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.profile.answer import BestOfRuns, Profile, profile
 from symacct.profile.part import Part, Runs

@@ -10,7 +10,7 @@ import pytest
 
 import symacct
 from symacct import Enclosure, Gaussian, Guarantee, Node, Theorem
-from symacct.kernel.questions import Question, attach, question
+from symacct.kernel.attached import Question, attach, question
 from symacct.kernel.theorem_registry import Theorems
 
 PACKAGE = Path(symacct.__file__).parent
@@ -116,7 +116,7 @@ def test_a_subclass_may_answer_itself_and_ask_the_class_above():
         def form(self):
             return f"below {super().form()}"
 
-    attach(Asked, {"kernel.questions": ["form"]})
+    attach(Asked, {"kernel.attached": ["form"]})
     assert isinstance(vars(Asked)["form"], Question)
     with pytest.raises(LookupError, match="answers no question 'form'"):
         Below().form()
