@@ -345,12 +345,7 @@ THEOREMS = {
     "MTZ19-EXACT": ("G", "+", Part.pair, "the worst pair (Mironov et al. 2019, Theorem 5)"),
     "PAIR-EXACT": ("LRP", "+", Part.pair, "the worst pair if a symmetry swaps it (the same)"),
     "S22-POISSON": ("GLRPZ", "+", Part.binomial, "the sum over l (Steinke 2022)"),
-    "TRIPLE-DOMINATED": (
-        "GLRP",
-        "S",
-        Part.dominated,
-        "the dominating pair (Lemma dominated-triples)",
-    ),
+    "TRIPLE-DOMINATED": ("GLRP", "S", Part.dominated, "what dominates (Lemma dominated-triples)"),
     "TRIPLE-FINITE": ("R", "PS", Part.pair, "the worst of two laws (Lemma three-laws)"),
     "TRIPLE-LINE": ("L", "S", Part.pair, "the worst of noise on the line (Lemma line-noise)"),
     "TRIPLE-PURE": ("PR", "S", Part.pure, "the worst of ε-DP mechanisms (Lemma pure-fixed-size)"),

@@ -217,7 +217,7 @@ def test_text_json_words_code_and_sampling(m):
     assert from_json(node.to_json()) is node
     assert "sensitivity 1" in node.epsilon("1e-6").statement()
     assert r"\epsilon" in m.latex()
-    assert re.search(r"note = \{Section \d+ \(", m.cite())
+    assert re.search(r"note = \{Lemma [a-z-]+ \(", m.cite())
     assert "double rdp" in m.code("c", points=20, max_order=64)
     assert SubsampleWithoutReplacement(m, "1/9").rdp(3).upper < m.rdp(3).lower
     assert m.claim.kind is Kind.UPPER

@@ -215,7 +215,7 @@ def test_the_optimal_conversion_takes_it_in():
 def test_it_is_named_cited_and_compared():
     found = STEP.delta(0, conversion="improved")
     assert str(found).endswith("-DP under add_remove at order 1 by the total-variation conversion")
-    assert "the inequalities of Bretagnolle and Huber and of Pinsker" in found.cite()
+    assert "Lemma total-variation (conversions.md)" in found.cite()
     assert "CKS20" not in found.cite()
     said = found.statement()
     assert "at order α = 1 (the best of the orders allowed), and by the total-variation" in said
