@@ -268,7 +268,10 @@ def samples(scheme: Scheme, count: int, seed: int = 0) -> Candidates:
 
 
 def decide(task: Task, c: Candidates) -> Trial | None:
-    """The exact candidate decided in balls of growing precision; None where it is not spoken of."""
+    """The exact candidate decided in balls of growing precision; None where it is not spoken of.
+
+    Where the last precision does not decide, it is a tie.
+    """
     scheme = task.scheme
     if not scheme.surely_admits(c, task.alpha) or not task.applies(c):
         return None

@@ -455,7 +455,6 @@ def _reciprocal(x: arb) -> arb:
 #
 # The exponents of densities in the distance T from an end, as functions of balls and of germs.
 
-#: The distance from a finite end of a piece, or towards an infinite one.
 REMEMBERED = 4096  # exponents, of which each order of a pair has a few
 _FAR = arb(2) ** 10  # where a sum shows which of its terms leads
 

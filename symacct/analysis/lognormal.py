@@ -569,7 +569,7 @@ _SHORTFALL_BITS = 96
 _PIECE, _SIDES = 0.1, 4  # θ of a piece of an edge, and pieces of a side
 _SLACK, _HALVINGS = 2.0, 8  # nats that a piece's bound may be above its middle's
 _GUARD = 40  # bits
-_FARTHER, _SHORTFALL_FARTHEST = 0.5, 60.0  # θ beyond the strip's end
+_FARTHER, _SHORTFALL_FARTHEST = 0.5, 60.0  # steps of θ beyond the strip, and the last θ of all
 _ABOVE = 1.001  # of the least y whose bound falls along an edge
 _SHORTFALL_SPARE = 10.0  # nats below the error of all, from which on a piece does not count
 

@@ -137,7 +137,7 @@ class Writer:
         return f"{name}({', '.join(arguments)})"
 
     def number(self, value: Fraction | float) -> tuple[str, int]:
-        """A literal, and how tightly it binds."""
+        """The literal of the nearest float64, NaN and ∞ among them, and how tightly it binds."""
         value = float(value)
         if math.isnan(value):
             return self.nan, ATOM

@@ -48,7 +48,7 @@ class Direction:
         return None
 
     def at(self, ctx: Arithmetic, alpha: Order) -> Number:
-        """D_α(P‖Q) at any order α ∈ [0, ∞]."""
+        """D_α(P‖Q) at any order α ∈ [0, ∞]; below 1 it is given as a Fraction."""
         if isinstance(alpha, Fraction) and alpha < 1:
             return self.below_one(ctx, alpha)
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):

@@ -78,13 +78,13 @@ class NormalShift(Neighbours):
 
     @property
     def side(self) -> Fraction | None:  # type: ignore[override]
-        """Δ/σ"""
+        """Δ/σ of one query where it is rational, else None."""
         apart = self.sensitivity / self.sigma
         return apart if self.is_one_query and isinstance(apart, Fraction) else None
 
     @property
     def squared_side(self) -> Exact:  # type: ignore[override]
-        """(Δ/σ)²"""
+        """(Δ/σ)² of exact noise on vectors, else 0."""
         return self.ratio if self.is_of_vectors and self.kind is Kind.EXACT else Fraction(0)
 
     def of_two_laws(self) -> Self:

@@ -119,6 +119,7 @@ class DiscreteGaussianSum(Mechanism):
         return rdp
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """ε(1): the curve is stated at order 1 as well."""
         return self.curve(ctx)(1)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:

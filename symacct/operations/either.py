@@ -50,7 +50,7 @@ class Either(Operation):
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
-        """About the coin, which is none of a randomized response."""
+        """The coin does not see the data; nothing where both together are randomized response."""
         coin = "which of the two mechanisms is run, a coin decides that does not see the data"
         return () if self.is_local else (coin,)
 

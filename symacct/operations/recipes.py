@@ -143,7 +143,7 @@ def tails(count: int, gamma: Fraction, first: int) -> tuple[arb, arb]:
 
 
 def binomial_mass(count: int, gamma: Fraction, k: int) -> arb:
-    """C(count, k) γ^k (1−γ)^{count−k}"""
+    """C(count, k) γ^k (1−γ)^{count−k}, 0 < γ < 1"""
     log_choices = arb(count + 1).lgamma() - arb(k + 1).lgamma() - arb(count - k + 1).lgamma()
     rate_log, kept_log = BALL.number(gamma).log(), BALL.number(1 - gamma).log()
     return (log_choices + k * rate_log + (count - k) * kept_log).exp()

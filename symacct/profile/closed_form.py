@@ -221,7 +221,10 @@ def _stretched(masses: fmpz_poly, stride: int) -> fmpz_poly:
 
 
 def _power(masses: fmpz_poly, count: int, bits: int) -> tuple[int, fmpz_poly]:
-    """Of so many runs, and how many places are left out at the start."""
+    """How many places are left out at the start, and the masses of so many runs from there on.
+
+    They are rounded down, and what is next to nothing is left out at both ends.
+    """
     if count == 1:
         return 0, masses
     skipped, half = _power(masses, count // 2, bits)

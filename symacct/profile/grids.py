@@ -156,7 +156,7 @@ def _run_of(masses: list[Any], most: int) -> tuple[int, int]:
 #
 # Two densities cut at the places where their loss is that of a node: the masses beyond each.
 
-_PLACES = 8  # of a panel
+_PLACES = 8  # of a panel at which the loss is looked at in float64
 _ROUND = 16  # points, so that few rules serve many panels
 _FEW_BITS = 64
 _LOST = 1.3  # bits a point, of coefficients of powers that cancel

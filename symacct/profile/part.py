@@ -347,23 +347,23 @@ class ProfileOnly(Part):
         return True
 
     def log_decay(self, a: float, t: float) -> float:
-        """No moment is known."""
+        """Refused by a PrecisionError: no moment is known."""
         self._refuse()
 
     def log_values(self, line: OrderLine) -> Floats:
-        """No moment is known."""
+        """Refused by a PrecisionError: no moment is known."""
         self._refuse()
 
     def terms(self, line: OrderLine, need: float) -> int:
-        """No moment is known."""
+        """Refused by a PrecisionError: no moment is known."""
         self._refuse()
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
-        """No moment is known."""
+        """Refused by a PrecisionError: no moment is known."""
         self._refuse()
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """No moment is known."""
+        """Refused by a PrecisionError: no moment is known."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:

@@ -203,6 +203,18 @@ EXACT = 0.05
 
 
 @pytest.mark.parametrize(
+    ("off", "verdict"), [("1/100", "unsound"), ("1e-8", "unsound"), ("1e-10", None)]
+)
+def test_the_allowance_is_a_share_of_a_tiny_truth_too(off, verdict):
+    """ε(2) = log(1 + γ²(e − 1)), here 1.7e-8: the allowance is a share of it, no distance."""
+    tiny = AskedPart("Gaussian", (("sigma", "1"),), "poisson", "1/10000")
+    with mpmath.workdps(40):
+        truth = Fraction(str(mpmath.log1p(mpmath.expm1(1) / 10**8)))
+    found = judged(tiny, "rdp", "2", truth * (1 - Fraction(off)))
+    assert (found and found.verdict) == verdict
+
+
+@pytest.mark.parametrize(
     ("value", "verdict", "below"),
     [
         (1.0, None, None),

@@ -25,6 +25,7 @@ def fewer_than_noise(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Ineq
 def moments_orders(
     ctx: Arithmetic, q: Number, sigma: Number, alpha: Number
 ) -> Iterator[Inequality]:
+    """The orders of the moments for which it is proved, where `fewer_than_noise` holds."""
     yield Inequality("$λ = α−1 <= σ² log(1/(qσ))$", alpha - 1, -(sigma**2) * ctx.log(q * sigma))
 
 

@@ -156,7 +156,7 @@ class Ask:
 
     @property
     def batch(self) -> int:
-        """Of how many orders RDP is asked at once, if it is."""
+        """How many `orders` a question about RDP has; 0 of any other, and where it has one `at`."""
         return len(self.orders or ()) if self.kind == "rdp" else 0
 
     @property

@@ -343,6 +343,7 @@ class _Causes:
         return _HISTORY if self.remembers and not stays else own
 
     def _of_itself(self, cluster: Cluster) -> Cause:
+        """The cause by the finding alone, before chance and what the peer remembers count."""
         found, how = cluster.shown, dict(cluster.shown.ask.how)
         whole = self._without_relation(_whats(found.ask)[0])
         if "after" in how or _changes(found):

@@ -118,7 +118,10 @@ class Judgement:
             arguments.one_of(self.fail_on, "fail_on", VERDICTS)
 
     def fails(self, cluster: Cluster, cause: str) -> bool:
-        """Is this finding as bad as that, and not known?"""
+        """Does this finding fail the run? Below every proof it does, whatever `fail_on` is.
+
+        It does not if it is known, or is within what rounding excuses where that is allowed.
+        """
         worse = () if self.fail_on is None else VERDICTS[: VERDICTS.index(self.fail_on) + 1]
         found = cluster.shown
         if self.allow_rounding and not found.beyond_rounding:
