@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from symacct import theorems
+from symacct.kernel.sources import SYMACCT
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "proofs"
 CHAPTERS = sorted(path for path in FOLDER.glob("*.md") if path.name != "index.md")
@@ -125,3 +128,13 @@ def test_chapters_link_to_lemmas_that_are_there():
             assert LEMMAS[name][0] == (page or path.stem), (path, name)
         titles = re.findall(r"\[Lemma (.*?)\]\(\S*?#lemma-(.*?)\)", text)
         assert all(shown == name for shown, name in titles)
+
+
+def test_the_sources_of_theorems_are_lemmas():
+    """A place that is put together of parts is read whole."""
+    places = [one.source.place for one in theorems() if one.source.key == SYMACCT.key]
+    named = [place for place in places if place.startswith("docs/proofs/")]
+    assert len(named) > 30
+    for place in named:
+        chapter, lemma = re.match(rf"docs/proofs/(\w+)\.md, ({NAME})", place).groups()
+        assert LEMMAS[lemma][0] == chapter, place

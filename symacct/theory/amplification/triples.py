@@ -824,14 +824,14 @@ def _states(name: str, scheme: Any, place: str, reads: str) -> Callable[[Bound],
     return lambda bound: upper(exact(bound))
 
 
-@_states("TRIPLE-PURE", of_fixed_samples, "Theorem 2", "replace-one")
+@_states("TRIPLE-PURE", of_fixed_samples, "pure-fixed-size", "replace-one")
 def of_fixed_size(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """(α−1) ε′(α) = log max{ (u^α + e v^α)/(e+1), (u^α + u^{1−α} + e(1−γ) + γ)/(e+2) },
     e = e^{ε(∞)}, u = 1−γ+γe, v = 1−γ+γ/e"""
     return _pure_value(ctx, eps, alpha, gamma, _FIXED_SIZE)
 
 
-@_states("TRIPLE-PURE-POISSON", of_poisson_replaced, "Theorem 3", "add/remove")
+@_states("TRIPLE-PURE-POISSON", of_poisson_replaced, "pure-poisson", "add/remove")
 def of_poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """(α−1) ε′(α) = log( (u^α v^{1−α} + v^α u^{1−α} + (e−1)v)/(e+1) ),
     e = e^{ε(∞)}, u = 1−γ+γe, v = 1−γ+γ/e"""
