@@ -101,10 +101,12 @@ class History:
             self._random = self._repeated(ask) != self._repeated(ask)
         return self._random
 
-    def _repeated(self, ask: Ask) -> list[str]:
+    def _repeated(self, ask: Ask) -> list[Fraction | str | None]:
         """The answers of a new process to one question, asked again and again."""
         self._fresh()
-        return [str(self._ask(ask).value) for _ in range(_REPEATED)]
+        values = [self._ask(ask).value for _ in range(_REPEATED)]
+        # NaN is not equal to itself; a fraction may have too many digits to be written.
+        return [str(value) if isinstance(value, float) else value for value in values]
 
     def found(self, found: Finding, was: Asked, alone: Answer) -> Finding:
         """A new process answers otherwise: by chance, or by what was asked before."""
