@@ -36,6 +36,8 @@ from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutRepla
 
 #: Bits of the sums, and digits of the numbers that are written.
 _BITS, _DIGITS = 256, 20
+#: By what share γ is made larger, which pays for rounding the chance of a cut batch up.
+_GROWTH = Fraction(4, 10**_DIGITS)
 _MOST_RECORDS = 10**7
 _CUT = (
     "each of the {n} records is kept independently with probability {gamma}; if more than {batch} "
@@ -76,7 +78,7 @@ def truncated_poisson(
     share = rate(gamma, "truncated_poisson, gamma")
     records = whole(n, "truncated_poisson, n", least=1)
     most = whole(batch, "truncated_poisson, batch", least=1)
-    if not isinstance(share, Fraction) or 1 - Fraction(1, 10**_DIGITS) < share < 1:
+    if not isinstance(share, Fraction) or 1 - _GROWTH < share < 1:
         raise DomainError(
             f"gamma: found {echo(gamma)}, needed a rational number that is not close to 1"
         )
@@ -113,7 +115,7 @@ def _rounded_up(gamma: Fraction, n: int, batch: int) -> tuple[Fraction, Fraction
         rate_of_cut = (batch * more / (n * cut)).min(arb(1))
         step = _unit(rational(cut.min(kept).lower()))
         share = _up(cut, step)
-        grown = gamma * (1 + Fraction(4, 10**_DIGITS))
+        grown = gamma * (1 + _GROWTH)
         return min(share, Fraction(1)), _up(rate_of_cut, _unit(rational(rate_of_cut))), grown
 
 

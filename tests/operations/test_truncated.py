@@ -297,6 +297,7 @@ def test_the_event_of_dp_accounting():
         ((PureDP(1), "1/2", 9, 3), "needed noise"),
         ((Gaussian(1), sympy.sqrt(2) / 2, 9, 3), "rational"),
         ((Gaussian(1), 1 - Fraction(1, 10**30), 9, 3), "close to 1"),
+        ((Gaussian(1), 1 - Fraction(3, 10**20), 100, 50), "close to 1"),
         ((Gaussian(1), "1/2", 0, 3), "n: found 0"),
         ((Gaussian(1), "1/2", 9, 0), "batch: found 0"),
         ((Gaussian(1), "1/2", 10**8, 3), "n <= 10,000,000"),
