@@ -262,7 +262,7 @@ def code_command(expr: str, /, form: str, **how: Any) -> Reply:
     Example:
       symacct code "PoissonSubsample(Gaussian(5), 1/1000)" --form python
     \f
-    form: The language: numpy, mpmath, python, julia, c.
+    form: The language: numpy, mpmath, python, c.
     """
     text = parse_open(expr).code(form, **how)
     digest = hashlib.sha256(text.encode()).hexdigest()

@@ -96,12 +96,15 @@ class Adjacency:
         relations = {self.relation, other.relation} - {Relation.EITHER}
         if len(relations) < 2:
             return Adjacency(next(iter(relations), Relation.EITHER), group)
-        add_remove, replace_one = sorted((self, other), key=lambda a: a.relation.value)
-        if add_remove.group >= 2:
-            return Adjacency(Relation.REPLACE_ONE, min(add_remove.group // 2, replace_one.group))
+        by_relation = {one.relation: one for one in (self, other)}
+        added, replaced = map(by_relation.get, (Relation.ADD_REMOVE, Relation.REPLACE_ONE))
+        if added is not None and replaced is not None and added.group >= 2:
+            return Adjacency(Relation.REPLACE_ONE, min(added.group // 2, replaced.group))
+        both = " and ".join(sorted(one.relation.value for one in (self, other)))
+        remedy = "GroupPrivacy(m, 2) turns an add_remove curve into one that covers replace_one"
         raise AdjacencyError(
-            f"{what}: found add_remove and replace_one together, needed one neighbouring relation",
-            remedy="GroupPrivacy(m, 2) turns an add_remove curve into one that covers replace_one",
+            f"{what}: found {both} together, needed one neighbouring relation",
+            remedy=remedy if added is not None and replaced is not None else "",
         )
 
 
