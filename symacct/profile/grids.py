@@ -387,12 +387,12 @@ class DottedLaw:
 
 def of_cells(found: list[LineCell], step: arb, left_out: arb) -> DottedLaw:
     """Each cell's masses go to the nodes on either side of its losses; both laws keep theirs."""
-    lows = [floor(cell.low / step) for cell in found]
+    lows = [floor(cell.low / step) for cell in deadline.each(found)]
     ends = [(i, max(i + 1, -floor(-c.high / step))) for i, c in zip(lows, found, strict=True)]
     first, last = min(i for i, _ in ends), max(j for _, j in ends)
-    grown = [(step * j).exp() for j in range(first, last + 1)]
+    grown = [(step * j).exp() for j in deadline.each(range(first, last + 1))]
     masses, excess = ([arb(0)] * len(grown) for _ in range(2))
-    for cell, (low, high) in zip(found, ends, strict=True):
+    for cell, (low, high) in deadline.each(zip(found, ends, strict=True)):
         i, j = low - first, high - first
         apart = grown[j] - grown[i]
         down, up = ((grown[j] * cell.q - cell.p) / apart, (cell.p - grown[i] * cell.q) / apart)
@@ -525,7 +525,7 @@ def _kept(laws: list[tuple[arb, arb]], need: float) -> Group:
     """All of them but for a share e^{−need} of their P-mass at most, need > 0."""
     least = arb(-need).exp() * sum((p for p, _ in laws), arb(0)) / max(len(laws), 1)
     cells, left_out = [], arb(0)
-    for p, q in laws:
+    for p, q in deadline.each(laws):
         if p < least:
             left_out += p
         else:
