@@ -334,9 +334,7 @@ def tasks(theorem: Theorem, chosen: tuple[Scheme, ...] | None) -> Iterator[Task]
         orders = scheme.orders or (
             STEERING.whole_orders if theorem.orders.whole else STEERING.real_orders
         )
-        asking = [
-            Task(theorem, scheme, alpha, side) for alpha in orders if theorem.orders.cover(alpha)
-        ]
+        asking = [Task(theorem, scheme, alpha, side) for alpha in orders if alpha in theorem.orders]
         if side in sides and asking and asking[0].suitable:
             yield from asking
 

@@ -174,18 +174,15 @@ class Orders:
     whole: bool = False
     infinite: bool = True
 
-    def __contains__(self, alpha: object) -> bool:
-        return self.cover(alpha)
-
-    def cover(self, alpha: Order | np.ndarray) -> bool:
-        """Are all of these orders in the set? A symbol is taken for whole."""
+    def __contains__(self, alpha: Order | np.ndarray) -> bool:
+        """Is the order in the set, or are all of an array? A symbol is taken for whole."""
         if isinstance(alpha, int | Fraction | float):
             if alpha == INFINITY:
                 return self.infinite
             reached = alpha > self.first if self.above else alpha >= self.first
             return reached and (not self.whole or isinstance(alpha, int))
         if isinstance(alpha, np.ndarray):
-            return all(self.cover(int(a) if a == np.floor(a) < np.inf else a) for a in alpha)
+            return all((int(a) if a == np.floor(a) < np.inf else a) in self for a in alpha)
         return self.first < INFINITY and not (self.whole and is_real(alpha))
 
     def __str__(self) -> str:

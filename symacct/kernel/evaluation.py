@@ -335,7 +335,7 @@ class Evaluation:
 
     def curve(self, node: Node) -> NodeCurve:
         """The curve of `node`, its values remembered."""
-        node = node.rewritten if self.by is None else theorem_node(node, self.by)
+        node = theorem_node(node, self.by)
         found: NodeCurve | None = self._curves.get(node)
         if found is None:
             values = self.memo(node, self.key)
@@ -561,7 +561,7 @@ class OperationCurve(NodeCurve):
         theorems = self.theorems(alpha)
         if not any(theorem.partial for theorem in theorems):
             return self.inferred(alpha)
-        always = next((theorem for theorem in theorems if not theorem.partial), theorems[0])
+        always = theorem_registry.answering_always(theorems)
         return self._inferred_by(always, alpha)[0], False
 
     def _is_hull(self, alpha: Order) -> bool:
@@ -621,8 +621,6 @@ def exact_pure(m: Node, by: By) -> Fraction | None:
 def goal_of(m: Node, by: By) -> Kind:
     """Whether an upper or a lower bound answers: what a pinned theorem, else the node, is."""
     as_node(m, "expression")
-    if by is None:
-        return Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
     pinned = theorem_registry.all_named(by)
     for theorem in pinned:
         if not any(theorem_registry.is_about(theorem, node) for node in m.walk()):

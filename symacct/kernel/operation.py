@@ -27,7 +27,7 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy, typed_v
 from symacct.kernel.memory import HOMES, cached_property
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import whole
-from symacct.kernel.theorem_registry import bounding
+from symacct.kernel.theorem_registry import answering_always, bounding
 
 # --- operations
 #
@@ -97,9 +97,8 @@ class Operation(Node):
         premises = [child.claim for child in self.children]
         lower = any(claim.kind is Kind.LOWER for claim in premises)
         goal = Kind.LOWER if lower else Kind.UPPER
-        answering = bounding(self, TYPICAL_ORDER, goal)
-        always = next((theorem for theorem in answering if not theorem.partial), answering[0])
-        claim = always.infer(self, premises, TYPICAL_ORDER)
+        theorem = answering_always(bounding(self, TYPICAL_ORDER, goal))
+        claim = theorem.infer(self, premises, TYPICAL_ORDER)
         adjacency = claim.adjacency
         if self.fixed_adjacency is not EITHER:
             adjacency = adjacency.meet(self.fixed_adjacency, type(self).__name__)

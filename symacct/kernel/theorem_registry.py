@@ -317,7 +317,7 @@ class Theorem:
         if not speaks_of_relation(self, node):
             relation = node.fixed_adjacency  # type: ignore[attr-defined]
             return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
-        if not self.orders.cover(alpha):
+        if alpha not in self.orders:
             return order_finding(self, alpha)
         return self.why_unproved(node)
 
@@ -698,8 +698,8 @@ def _applying(
     kinds = [(t, t.kind_for(node, alpha)) for t in among if speaks_of_relation(t, node)]
     wanted = [t for t, kind in kinds if kind in (Kind.EXACT, goal)]
     tight = {t.name for t, kind in kinds if t.tight and kind is t.kind}
-    here = [t for t in wanted if t.orders.cover(alpha)]
-    if INTEGER_ORDERS.cover(alpha):
+    here = [t for t in wanted if alpha in t.orders]
+    if alpha in INTEGER_ORDERS:
         # A theorem that reads the node's own curve derives other orders from the whole ones.
         here = [t for t in here if t.reads != "itself"]
     # Among theorems that give the same value, the one stated for whole orders goes first.
@@ -721,7 +721,7 @@ def _raise_unanswered(
             f"{type(node).__name__}: no {goal} bound is proved", remedy="ask rdp instead"
         )
     reasons = [t.why_not(node, alpha) or "" for t in wanted]
-    if all(not t.orders.cover(alpha) for t in wanted):
+    if all(alpha not in t.orders for t in wanted):
         raise OrderError(reasons[0], remedy=order_remedy(wanted[0]))
     if goal is Kind.LOWER and all(t.kind is Kind.EXACT for t in wanted):
         raise SoundnessError(
@@ -729,6 +729,11 @@ def _raise_unanswered(
             remedy="ask rdp instead",
         )
     raise AssumptionError(f"{type(node).__name__} at order {alpha}: {'; '.join(reasons)}")
+
+
+def answering_always(theorems: list[Theorem]) -> Theorem:
+    """The first theorem that gives a value at every order; the first of all where none does."""
+    return next((theorem for theorem in theorems if not theorem.partial), theorems[0])
 
 
 def pinned(among: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray) -> list[Theorem]:
@@ -742,7 +747,7 @@ def pinned(among: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray) ->
 
 def _checked(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem:
     """The theorem, or what is in its way."""
-    if not theorem.orders.cover(alpha):
+    if alpha not in theorem.orders:
         raise OrderError(order_finding(theorem, alpha), remedy=order_remedy(theorem))
     theorem.infer(node, [child.claim for child in node.children], alpha)
     reason = theorem.why_not(node, alpha)
