@@ -336,6 +336,7 @@ _ROOMS = {
 #: Where all other names are: leaves, operations, their text.
 _OPEN = ("mechanisms", "operations", "text")
 _LATER = {name: room for room, names in _ROOMS.items() for name in names}
+_NAMED = {module.rpartition(".")[2]: module for module in _MODULES}
 
 
 def __getattr__(name: str) -> Any:
@@ -347,9 +348,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{remedy}")
     for register in ("nodes", "theorems"):  # a question walks through all of these
         _HOMES[register].open()
-    modules = {module.rpartition(".")[2]: f"symacct.{module}" for module in _MODULES}
-    if name in modules:
-        found: Any = import_module(modules[name])
+    if name in _NAMED:
+        found: Any = import_module(f"symacct.{_NAMED[name]}")
     else:
         homes = [_LATER[name]] if name in _LATER else _OPEN
         rooms = [import_module(f"symacct.{home}") for home in homes]

@@ -860,7 +860,7 @@ def _(
     """Σ_{k>=1} t^k E_Q[m L^k + (−L)^k; P > Q]/k!, L = log m, m = 1−γ+γP/Q, at α = 1 + t."""
     order = None if alpha is None else ctx.number(alpha)
     if isinstance(mechanism, ResponsePair):
-        return triples.of_answers(ctx, mechanism, alpha, gamma)
+        return triples.mean_of_psi(ctx, mechanism, alpha, gamma)
     if not isinstance(order, Series) or order.first != 0:
         raise no_series("an expectation over the outcomes where P > Q")
 

@@ -170,10 +170,6 @@ def mean_of_psi(ctx: Arithmetic, mechanism: Node, alpha: Order | None, gamma: Ex
     return cast(WorstPair, worst_pair(mechanism)).mean(ctx, value, alpha, above_one=True)
 
 
-#: Of two answers it is ψ(u)/(e+1), u = 1−γ+γe.
-of_answers = mean_of_psi
-
-
 @expectation.register
 def _(ctx: BallArithmetic, mechanism: Node, alpha: Order | None, gamma: Fraction) -> Number:
     pair = worst_pair(mechanism)
