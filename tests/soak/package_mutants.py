@@ -62,6 +62,7 @@ class Running:
     def __init__(self):
         self.lines, times, commit = OUT / "coverage", OUT / "times.xml", OUT / "commit"
         if not times.exists():
+            OUT.mkdir(parents=True, exist_ok=True)
             commit.write_text(said_by("git", "rev-parse", "HEAD"))
             self._run(times)
         self.commit = commit.read_text().strip()
@@ -75,7 +76,6 @@ class Running:
                 self._seconds[name] = math.inf  # fails without a fault: it sees none
 
     def _run(self, times):
-        OUT.mkdir(parents=True, exist_ok=True)
         settings = OUT / "settings"
         settings.write_text(f"[run]\nsource = symacct\ndata_file = {self.lines}\n")
         print("running the suite once, to know which test runs which line", flush=True)
