@@ -764,13 +764,12 @@ def certified_number(
     return from_ball(ball, claim, digits, claim.certified, signed)
 
 
-_default_accountants: dict[str, Accountant] = {}
+_default_accountants = {engine: Accountant(engine=engine) for engine in ENGINES}
 
 
 def default_accountant(engine: str = "ball") -> Accountant:
     """The accountant that the questions asked of a node go to, one for each engine."""
-    known = _default_accountants.get(arguments.one_of(engine, "engine", ENGINES))
-    return known or _default_accountants.setdefault(engine, Accountant(engine=engine))
+    return _default_accountants[arguments.one_of(engine, "engine", ENGINES)]
 
 
 def asked_of(

@@ -94,7 +94,7 @@ def _in_force(raised: dict[str, int]) -> Iterator[Limits]:
 
 def check(name: str, found: int, what: str) -> None:
     """LimitError if `found` exceeds the limit `name`."""
-    allowed = getattr(current(), name)
+    allowed = getattr(_limits.get(), name)
     if found > allowed:
         shown = f"{found:,}" if found < 10**18 else "more than 10^18"
         remedy = f"raise the limit {name}"
