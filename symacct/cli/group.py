@@ -16,51 +16,65 @@ import click
 from symacct.kernel.errors import SymacctError, cut, echo, reason, suggestion
 from symacct.version import __version__
 
-#: Every command by what one comes for, with what it says of itself.
+#: Every command by what one comes for: the file that is opened where it is asked for, and what it
+#: says of itself.
 JOBS = {
     "Ask": {
-        "epsilon": "Print the smallest ε that is proved for EXPR at a δ.",
-        "delta": "Print the smallest δ that is proved for EXPR at an ε.",
-        "rdp": "Print the Rényi privacy loss ε(α) of EXPR at orders α.",
-        "dpsgd": "Print the ε of a DP-SGD training run, or the noise that it needs.",
-        "calibrate": "Find the least noise, or the largest rate or count, that meets a target.",
-        "risk": "Print how much an attacker can learn at most: membership, guesses, records.",
-        "sweep": "Ask one question at every point of a grid of parameters.",
-        "optimum": "Print the best Rényi order of EXPR and its (ε, δ) as formulas.",
+        "epsilon": ("asking", "Print the smallest ε that is proved for EXPR at a δ."),
+        "delta": ("asking", "Print the smallest δ that is proved for EXPR at an ε."),
+        "rdp": ("asking", "Print the Rényi privacy loss ε(α) of EXPR at orders α."),
+        "dpsgd": ("training", "Print the ε of a DP-SGD training run, or the noise that it needs."),
+        "calibrate": (
+            "exploring",
+            "Find the least noise, or the largest rate or count, that meets a target.",
+        ),
+        "risk": (
+            "exploring",
+            "Print how much an attacker can learn at most: membership, guesses, records.",
+        ),
+        "sweep": ("exploring", "Ask one question at every point of a grid of parameters."),
+        "optimum": ("writing", "Print the best Rényi order of EXPR and its (ε, δ) as formulas."),
     },
     "Look": {
-        "compare": "Compare the theorems that apply to EXPR, or several expressions.",
-        "explain": "Describe EXPR, and name the theorem that bounds each of its parts.",
-        "graph": "Print the parts of EXPR as a tree or as a drawing.",
-        "plot": "Draw ε(α) against the order, or ε or δ against a parameter.",
-        "expand": "Expand ε(α) of EXPR as a power series in one of its parameters.",
-        "theorems": "List the theorems of the papers, or those that match NAME.",
+        "compare": (
+            "exploring",
+            "Compare the theorems that apply to EXPR, or several expressions.",
+        ),
+        "explain": (
+            "exploring",
+            "Describe EXPR, and name the theorem that bounds each of its parts.",
+        ),
+        "graph": ("exploring", "Print the parts of EXPR as a tree or as a drawing."),
+        "plot": ("exploring", "Draw ε(α) against the order, or ε or δ against a parameter."),
+        "expand": ("writing", "Expand ε(α) of EXPR as a power series in one of its parameters."),
+        "theorems": ("exploring", "List the theorems of the papers, or those that match NAME."),
     },
     "Write": {
-        "statement": "Write a paragraph about EXPR for the privacy section of a paper.",
-        "cite": "Print BibTeX entries of the works that a result of EXPR rests on.",
-        "latex": "Print a formula of EXPR in LaTeX: of ε(α), or of the number to report.",
-        "table": "Print a table of ε(α) of EXPR for a paper.",
-        "code": "Print a function in another language that computes ε(α) of EXPR.",
-        "reference": "Print a table of certified lower and upper ends.",
-        "vectors": "Write test vectors for other accountants, as JSON files.",
+        "statement": (
+            "writing",
+            "Write a paragraph about EXPR for the privacy section of a paper.",
+        ),
+        "cite": ("writing", "Print BibTeX entries of the works that a result of EXPR rests on."),
+        "latex": (
+            "writing",
+            "Print a formula of EXPR in LaTeX: of ε(α), or of the number to report.",
+        ),
+        "table": ("writing", "Print a table of ε(α) of EXPR for a paper."),
+        "code": ("writing", "Print a function in another language that computes ε(α) of EXPR."),
+        "reference": ("exploring", "Print a table of certified lower and upper ends."),
+        "vectors": ("verifying", "Write test vectors for other accountants, as JSON files."),
     },
     "Verify": {
-        "verify": "Test another accountant against certified enclosures.",
-        "certificate": "Write a guarantee of EXPR with a proof that others can check.",
-        "check": "Check the printed numbers of a paper, or one number of EXPR.",
-        "falsify": "Search for a small mechanism that violates THEOREM.",
+        "verify": ("verifying", "Test another accountant against certified enclosures."),
+        "certificate": (
+            "verifying",
+            "Write a guarantee of EXPR with a proof that others can check.",
+        ),
+        "check": ("verifying", "Check the printed numbers of a paper, or one number of EXPR."),
+        "falsify": ("verifying", "Search for a small mechanism that violates THEOREM."),
     },
 }
-#: The commands of each file, which is opened where one of them is asked for.
-_FILES = {
-    "asking": "epsilon delta rdp",
-    "exploring": "calibrate risk sweep compare explain graph plot theorems reference",
-    "training": "dpsgd",
-    "verifying": "verify certificate check falsify vectors",
-    "writing": "optimum expand statement cite latex table code",
-}
-_ROOMS = {name: file for file, names in _FILES.items() for name in names.split()}
+_FILES = {name: file for listed in JOBS.values() for name, (file, _) in listed.items()}
 
 
 _LONGEST = 120  # characters of what was given, in an error that click words
@@ -160,24 +174,24 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for job, listed in JOBS.items():
             with formatter.section(job):
-                formatter.write_dl(list(listed.items()))
+                formatter.write_dl([(name, says) for name, (_, says) in listed.items()])
 
     def list_commands(self, ctx: click.Context | None = None) -> list[str]:
         return [name for listed in JOBS.values() for name in listed]
 
     def get_command(self, ctx: click.Context | None, name: str) -> click.Command | None:
         """The command, whose room is opened where it is asked for."""
-        if name in _ROOMS:
-            import_module(f"symacct.cli.{_ROOMS[name]}")
+        if name in _FILES:
+            import_module(f"symacct.cli.{_FILES[name]}")
         return self.commands.get(name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, and for a name that is none the one that is most like it."""
-        if args and args[0] not in _ROOMS and not args[0].startswith("-"):
+        if args and args[0] not in _FILES and not args[0].startswith("-"):
             needed = f"one of {', '.join(self.list_commands())}"
-            ctx.fail(f"No such command {echo(args[0])}{suggestion(args[0], _ROOMS, needed)}")
+            ctx.fail(f"No such command {echo(args[0])}{suggestion(args[0], _FILES, needed)}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -130,7 +130,7 @@ def test_the_overview_cuts_no_line(width):
     assert "..." not in text.replace("[ARGS]...", "")
     assert max(map(len, text.splitlines())) <= width
     for listed in JOBS.values():
-        for name, line in listed.items():
+        for name, (_, line) in listed.items():
             assert main.get_command(None, name).get_short_help_str(1000) == line
             assert line in " ".join(text.split())
 
