@@ -331,7 +331,7 @@ def _profile(runs: Finite, reverse: bool, y: arb) -> arb:
 @lru_cache(8)
 def _weighed(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
     """(p, log(p/q)) of every outcome of these, for every y at this precision."""
-    return [(p, (p / q).log()) for p, q in _outcomes(runs, reverse, bits)]
+    return [(p, (p / q).log()) for p, q in deadline.each(_outcomes(runs, reverse, bits))]
 
 
 @lru_cache(8)
@@ -340,7 +340,7 @@ def _outcomes(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
     found = [(arb(1), arb(1))]
     for part, k in runs:
         own = multinomial_laws(part.common(reverse), k)
-        found = [(p * u, q * v) for p, q in found for u, v in own]
+        found = [(p * u, q * v) for p, q in deadline.each(found) for u, v in own]
     return found
 
 

@@ -18,6 +18,7 @@ import symacct as sa
 from symacct.kernel import deadline
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.deadline import OutOfTimeError
+from symacct.kernel.sums.balls import legendre
 
 LATE = 0.5  # seconds of processor time beyond the end
 SHORT = 0.005  # seconds, a fraction of what any question of WAYS takes, even if asked before
@@ -124,6 +125,7 @@ WAYS: dict[str, tuple[str, Question]] = {
         " + 9*DistributionPair([1/10, 1/10, 8/10], [1/7, 3/7, 3/7])",
         exactly(12),
     ),
+    "allocations": ("RandomAllocation(PureDP(9/25), 60)", exactly(6)),
     "triangles": ("PoissonSubsample(Gaussian(1/2), 1/3, replace_one)", rdp("7/2", 300)),
     "densities": (QUARTIC, rdp("3", 60)),
     "series": ("PoissonSubsample(Skellam(50), 1/1000)", rdp("60", 800)),
@@ -223,3 +225,8 @@ def test_questions_of_all_ways_are_stopped_in_traced_threads() -> None:
         assert in_threads(list(WAYS)) == [True] * len(WAYS)
     assert trace.lines > 0
     assert str(Accountant().rdp(sa.parse(SAMPLED), 2, digits=9)) == AT_2
+
+
+def test_a_rule_of_too_many_nodes_is_refused_before_any_is_worked_out() -> None:
+    with pytest.raises(sa.LimitError, match="nodes"):
+        legendre(10**9, 64)

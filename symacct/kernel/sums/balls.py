@@ -13,7 +13,7 @@ import numpy as np
 from flint import acb, arb, ctx
 
 from symacct.kernel import deadline
-from symacct.kernel.errors import PrecisionError, SymacctError
+from symacct.kernel.errors import LimitError, PrecisionError, SymacctError
 
 # --- balls
 #
@@ -143,11 +143,21 @@ def to_relative_accuracy(evaluate: Callable[[int], arb]) -> arb:
 # Gauss's rule on an interval, in balls.
 
 
+#: Nodes of a rule: beyond, one root alone may take seconds.
+_MOST_NODES = 2**22
+
+
 @lru_cache(32)
 def legendre(count: int, bits: int) -> list[tuple[arb, arb]]:
-    """Nodes and weights of Gauss's rule on [−1, 1], at a precision; they come in pairs ±u."""
+    """Nodes and weights of Gauss's rule on [−1, 1], at a precision; they come in pairs ±u.
+
+    LimitError for more nodes than are worked out.
+    """
+    if count > _MOST_NODES:
+        raise LimitError(f"found Gauss's rule of {count:,} nodes, needed at most {_MOST_NODES:,}")
     with ctx.workprec(bits):
-        half = [arb.legendre_p_root(count, k, weight=True) for k in range((count + 1) // 2)]
+        places = deadline.each(range((count + 1) // 2))
+        half = [arb.legendre_p_root(count, k, weight=True) for k in places]
         return half + [(-u, w) for u, w in half[: count // 2]]
 
 

@@ -152,8 +152,17 @@ class Atoms(Part):
 
     def common(self, reverse: bool = False) -> list[tuple[arb, arb]]:
         """(p, q) for the losses that are finite, exchanged if `reverse`."""
-        pairs = ((q, p) if reverse else (p, q) for p, q in self.laws if p != 0 and q != 0)
-        return [(BALL.number(p), BALL.number(q)) for p, q in pairs]
+        balls = self._balls.get(ctx.prec)
+        if balls is None:
+            finite = ((p, q) for p, q in self.laws if p != 0 and q != 0)
+            balls = [(BALL.number(p), BALL.number(q)) for p, q in deadline.each(finite)]
+            self._balls[ctx.prec] = balls
+        return [(q, p) for p, q in balls] if reverse else balls
+
+    @cached_property
+    def _balls(self) -> dict[int, list[tuple[arb, arb]]]:
+        """(p, q) of the losses that are finite, by the precision at which they were asked."""
+        return {}
 
     def outcomes_but_for(self, need: float, reverse: bool) -> tuple[list[tuple[arb, arb]], arb]:
         """All of them."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from flint import acb, arb, arb_poly, ctx
 
+from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact, LazyModule
@@ -250,7 +251,7 @@ def _sample(part: LaplaceLoss, a: float, far: float, need: float, bits: int) -> 
     shift, gamma = BALL.number(part.shift), BALL.number(part.gamma)
     half, rho, losses, weights = shift / 2, arb(ellipse), [], []
     points = [(half * (1 + u), half * w) for u, w in legendre(count, bits)]
-    for x, length in [(arb(0), arb(1)), (shift, arb(1)), *points]:
+    for x, length in deadline.each([(arb(0), arb(1)), (shift, arb(1)), *points]):
         loss = (gamma * (2 * x - shift).expm1()).log1p()
         losses.append(loss)
         weights.append(length / 2 * (a * loss - x).exp())
