@@ -1,4 +1,4 @@
-"""Divergences, moments and largest ratios of two densities or discrete laws, certified."""
+"""Divergences, moments and largest ratios of two densities or discrete laws are certified."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ from symacct.kernel.sums.balls import ball, integral, steered_by_floats, up_to, 
 
 Cut = Fraction | float
 _LAST_DOUBLING = 2**24  # 2^_LAST_DOUBLING is the farthest place that is looked at
-_LEAST_GROWTH = Fraction(1, 16)
+_SMALLEST_GROWTH = Fraction(1, 16)
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A density up to its constant: e^log between the first and the last cut, 0 elsewhere."""
+    """A kernel is a density up to its constant: e^log between the end cuts, 0 elsewhere."""
 
     log: sympy.Expr
     cuts: tuple[Cut, ...]
@@ -70,7 +70,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Side:
-    """One half of a piece, x = origin ± T; `logs` are the two densities' exponents, or None."""
+    """A side is one half of a piece, x = origin ± T, with the logarithms of both densities in T."""
 
     logs: tuple[sympy.Expr | None, sympy.Expr | None]
     extent: Cut
@@ -82,7 +82,7 @@ class Side:
 
     @cached_property
     def exponents(self) -> tuple[sympy.Expr | None, ...]:
-        """log p, log q and, where both are, log p − log q, in T."""
+        """Return log p, log q and, where both are known, log p − log q, in T."""
         difference = None
         if None not in self.logs:
             difference = multiplied_out(self.logs[0] - self.logs[1])  # type: ignore[operator]
@@ -98,7 +98,7 @@ class Side:
 
     @cached_property
     def evaluators_of_logarithm(self) -> tuple[Evaluator | None, ...]:
-        """The evaluators for the densities of log T, what is small at the end set apart."""
+        """Make the evaluators for the densities of log T, what is small at the end set apart."""
         weights = (1, 1, 0)  # those of dT = T d(log T)
         return tuple(
             log if log is None else over_logarithm(collected(log), weight, self.is_infinite)
@@ -125,7 +125,7 @@ class Side:
         return not self.is_infinite and self.is_positive(up_to(arb(2) ** -20))
 
     def blend(self, a: Fraction, b: Fraction) -> sympy.Expr:
-        """a log p + b log q, up to a constant; a density that is 0 does not count."""
+        """Return a log p + b log q, up to a constant; a density that is 0 does not count."""
         return _blend(self, a, b)
 
     def slopes(self, exponent: sympy.Expr, start: arb) -> list[Germ]:
@@ -139,7 +139,7 @@ class Side:
 
     # Proved in docs/proofs/sampling.md, Lemma power-tails.
     def tail(self, exponent: sympy.Expr, start: arb) -> arb:
-        """A bound of ∫ e^exponent dT over y >= start; infinite where it is not proved there."""
+        """Bound ∫ e^exponent dT over y >= start; ∞ where it is not proved there."""
         shares = [-1 - slope.supremum() for slope in self.slopes(exponent, start)]
         share = next((share for share in shares if share > 0), None)
         if share is None:
@@ -157,10 +157,10 @@ class Side:
         return at_end(expression, self.is_infinite, density=False)[0]
 
     def growth(self, expression: sympy.Expr, start: arb) -> tuple[Fraction, arb]:
-        """(k, h) with |d expression/d(log y)| <= h y^k for all y >= start, k > 0."""
+        """Return (k, h) with |d expression/d(log y)| <= h y^k for all y >= start, k > 0."""
         slope = self.at_end(expression)(Germs(start).variable()).slope
         size = abs(slope.low).max(abs(slope.high))
-        power = max(slope.power, _LEAST_GROWTH)
+        power = max(slope.power, _SMALLEST_GROWTH)
         return power, size * start ** ball(slope.power - power)
 
 
@@ -181,7 +181,10 @@ def _blended(side: Side, powers: tuple[Fraction, Fraction], of_logarithm: bool) 
 
 @lru_cache(REMEMBERED)
 def _converges(side: Side, exponent: sympy.Expr) -> bool:
-    """The slope of the exponent against log t decides, far out, if e^exponent has an integral."""
+    """Decide by the exponent's slope against log t, far out, if e^exponent has an integral.
+
+    PrecisionError where neither is proved.
+    """
     for doubling in doublings(0):
         slopes = side.slopes(exponent, arb(2) ** doubling)
         if any(slope.supremum() < -1 for slope in slopes):
@@ -225,7 +228,7 @@ def _all_cuts(*kernels: Kernel) -> list[Cut]:
 
 
 def corners(log: sympy.Expr) -> Iterator[Fraction]:
-    """Where the argument of an Abs, or two of a Min or Max, change signs, if that is linear."""
+    """Yield where the argument of an Abs, or two of a Min or Max, change signs, if linear."""
     for node in log.atoms(sympy.Abs, sympy.Min, sympy.Max):
         pairs = [(node.args[0], sympy.Integer(0))]
         if not isinstance(node, sympy.Abs):
@@ -256,7 +259,7 @@ def _halves(logs: Iterable[sympy.Expr | None], low: Cut, high: Cut) -> list[Side
 
 
 def _half(logs: list[sympy.Expr | None], middle: Fraction, end: Cut, sign: int) -> Side:
-    """A half is written in t, the distance from its end, or from the middle if that is infinite."""
+    """Write a half in t, the distance from its end, or from the middle if that is infinite."""
     extent: Cut = INFINITY
     origin, step = middle, -sign * symbols.t
     if math.isfinite(end):
@@ -273,10 +276,11 @@ def _half(logs: list[sympy.Expr | None], middle: Fraction, end: Cut, sign: int) 
 
 
 def _settled(log: sympy.Expr, middle: Fraction, low: Cut, high: Cut) -> sympy.Expr:
-    """Each Abs, Min and Max of lines by what it is on the piece, which has no corner inside."""
+    """Replace each Abs, Min and Max of lines by what it is on a piece without corners inside."""
     at = sympy.Rational(middle.numerator, middle.denominator)
 
     def plain(node: sympy.Expr) -> sympy.Expr:
+        """Settle the Abs, Min or Max at the top of a formula, its arguments first."""
         if not node.args:
             return node
         node = node.func(*map(plain, node.args))
@@ -306,7 +310,10 @@ Bounds = list[tuple[arb, Fraction, Fraction]]
 
 
 class DensityLogs(NamedTuple):
-    """log p, log q, log p − log q, a log p + b log q, as jets or balls; None without a density."""
+    """Logs are log p, log q, log p − log q and a log p + b log q, as jets or balls.
+
+    None without a density.
+    """
 
     p: Any
     q: Any
@@ -315,7 +322,7 @@ class DensityLogs(NamedTuple):
 
 
 class Integrand:
-    """A function of two densities p and q: `combine` of the values of its `parts`."""
+    """An integrand is a function of two densities p and q: `combine` of its `parts`' values."""
 
     #: (a, b): p^a q^b is in the function; its logarithm is then given to `parts` as one formula.
     powers: tuple[Fraction, Fraction] | None = None
@@ -361,7 +368,7 @@ class Integrand:
 
 @dataclass(frozen=True)
 class Stretch:
-    """An integrand on one side; `shifts` are the logarithms of what p and q are divided by."""
+    """A stretch is an integrand on one side, p and q divided by e^`shifts`."""
 
     side: Side
     integrand: Integrand
@@ -369,7 +376,7 @@ class Stretch:
 
     # Proved in docs/proofs/sampling.md, Lemma mean-value-form.
     def at(self, evaluators: Evaluators, z: acb, analytic: bool) -> acb:
-        """The integrand over the ball z, its parts in mean value form where that is narrower."""
+        """Evaluate the integrand over the ball z, by mean values where that is narrower."""
         parts = self._parts(evaluators, Jet(ComplexBalls(analytic), z, acb(1)))
         if not analytic:
             return self.integrand.combine([part.value for part in parts])
@@ -385,6 +392,7 @@ class Stretch:
         return self.integrand.combine(values)
 
     def _parts(self, evaluators: Evaluators, x: Jet) -> list[Jet]:
+        """Evaluate the parts of the integrand at a jet, with the shifts taken off."""
         p, q, ratio, blend = (at if at is None else at(x) for at in evaluators)
         zero = acb(0)
         first, second = (Jet(x.sort, acb(shift), zero) for shift in self.shifts)
@@ -406,7 +414,7 @@ class Stretch:
         return integrate(lambda z, a: self.at(evaluators, z, a), low.log(), high.log(), tolerance)
 
     def integral(self, envelope: Callable[[arb], arb], tolerance: arb) -> arb:
-        """∫ f over the side to about the tolerance; `envelope` bounds ∫ |f| at the end."""
+        """Integrate f over the side to about the tolerance; `envelope` bounds ∫ |f| at the end."""
         extent = self.side.extent
         if self.side.is_regular:
             return self.integral_between(arb(0), ball(Fraction(extent)), tolerance)
@@ -418,7 +426,7 @@ class Stretch:
         return rest + self.by_logarithm(bend, start, tolerance) if start > bend else rest
 
     def _cut(self, envelope: Callable[[arb], arb], tolerance: arb) -> tuple[arb, arb]:
-        """(Y, [−t, t] for a bound t of what lies beyond), Y = 2^k with t below the tolerance."""
+        """Choose Y = 2^k beyond which a bound t is below the tolerance; the ball is [−t, t]."""
         for start in self._starts():
             tail = envelope(start)
             if tail <= tolerance:
@@ -433,7 +441,7 @@ class Stretch:
         return (arb(2) ** doubling for doubling in doublings(start.bit_length()))
 
     def rough_size(self) -> arb:
-        """About the size of the integral, mostly below it: it steers, nothing rests on it."""
+        """Estimate the size of the integral, mostly from below: it steers, nothing rests on it."""
         places = [Fraction(k, 3) for k in range(-60, 60)]
         if not self.side.is_infinite:
             top = math.log2(self.side.extent)
@@ -455,6 +463,7 @@ class Stretch:
 
 
 def integrate(at: Callable[[acb, bool], acb], low: arb, high: arb, tolerance: arb) -> arb:
+    """Integrate a function of complex balls by flint, and refuse it after too many evaluations."""
     count = 0
 
     def counted(z: acb, analytic: bool) -> acb:
@@ -491,9 +500,9 @@ _SUPREMUM_FARTHEST = 2**12  # 2^_FARTHEST is where a limit at an end is read off
 # Proved in docs/proofs/sampling.md, Lemma log-ratio-supremum.
 @steered_by_floats
 def largest_log_ratio(sides: list[Side], bits: int) -> arb:
-    """Branch and bound finds the supremum of the log-ratio.
+    """Enclose sup log(p/q), without constants, by branch and bound to `bits` bits.
 
-    sup log(p/q) without constants to `bits` bits; ∞ where proved, else PrecisionError.
+    ∞ where that is proved, else PrecisionError.
     """
     sides = [side for side in sides if side.logs[0] is not None]
     if any(side.logs[1] is None for side in sides):
@@ -520,7 +529,7 @@ def _middle_part(side: Side, start: arb) -> tuple[arb, arb]:
 
 
 def _end(side: Side, bits: int) -> tuple[arb, arb]:
-    """(Y, the supremum over y >= Y): −∞ where it is that at Y, ∞ where there is none."""
+    """Return Y and the supremum over y >= Y: −∞ where it is that at Y, ∞ where there is none."""
     if side.is_regular:
         return arb(1), arb("-inf")
     ratio = side.blend(Fraction(1), Fraction(-1))
@@ -546,7 +555,7 @@ def _end(side: Side, bits: int) -> tuple[arb, arb]:
 
 
 def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], attained: arb, bits: int) -> arb:
-    """The largest value over the boxes and the candidate `least`, which is attained or a limit."""
+    """Compute the largest value over the boxes and `attained`, a value or a limit."""
     tolerance = arb(2) ** -bits
     pending, looked = [], 0
     for ratio, low, high in boxes:
@@ -597,7 +606,7 @@ _ALIKE = 1e-13  # the difference of two logarithms of which the finer one is tak
 
 @dataclass(frozen=True)
 class DensityNodes:
-    """log(p/q) and the logarithms of q's weights, both densities summing to 1."""
+    """Nodes have log(p/q) and the logarithms of q's weights, both densities summing to 1."""
 
     log_ratio: np.ndarray
     log_weight: np.ndarray
@@ -610,7 +619,7 @@ class DensityNodes:
 
 
 class Rules:
-    """Rules of more and more nodes over the sides of two densities that are positive together."""
+    """Rules have more and more nodes over the sides of two densities, positive together."""
 
     def __init__(self, sides: Iterable[Side]) -> None:
         self.sides = list(sides)
@@ -619,7 +628,10 @@ class Rules:
         self._known: dict[int, DensityNodes] = {}
 
     def log_excess(self, gamma: float, power: float) -> float:
-        """By the first rule that says the same as the one before it, or by the last."""
+        """Compute log(E_Q[(m/q)^β] − 1) by the first rule that agrees with the one before.
+
+        Or by the last one.
+        """
         before = math.nan
         for steps in (2**k for k in range(_FIRST.bit_length() - 1, _LAST.bit_length())):
             value = self.nodes(steps).log_excess(gamma, power)
@@ -646,7 +658,7 @@ def _log_total(logs: np.ndarray) -> float:
 
 
 def _on(side: Side, steps: int) -> np.ndarray:
-    """log p and log q with the rule's weights, and log(p/q), at its nodes."""
+    """Compute log p and log q with the rule's weights, and log(p/q), at its nodes."""
     s = _REACH * ((2 * np.arange(steps) + 1) / steps - 1)
     if side.is_infinite:
         log_place = np.pi / 2 * np.sinh(s)
@@ -683,7 +695,7 @@ _TILTS = tuple(Fraction(1, 2**k) for k in (3, 8, 16, 32, 64))
 
 @dataclass(frozen=True)
 class Mass(Integrand):
-    """∫ p"""
+    """The mass is ∫ p."""
 
     def parts(self, logs: DensityLogs) -> list[Jet]:
         return [logs.p]
@@ -701,7 +713,7 @@ class Mass(Integrand):
 # Proved in docs/proofs/sampling.md, Lemma density-integrands.
 @dataclass(frozen=True)
 class MixtureIntegrand(Integrand):
-    """What the functions of m = (1−γ)q + γp share; 0 < γ <= 1."""
+    """A function of m = (1−γ)q + γp has 0 < γ <= 1."""
 
     gamma: Fraction
 
@@ -777,7 +789,7 @@ def middle(number: Value) -> arb:
 
 @dataclass(frozen=True)
 class Excess(MixtureIntegrand):
-    """E_Q[(m/q)^β] − 1 for β > 1, or for β < 0 and γ < 1."""
+    """The excess is E_Q[(m/q)^β] − 1 for β > 1, or for β < 0 and γ < 1."""
 
     power: Fraction
 
@@ -828,7 +840,10 @@ class Excess(MixtureIntegrand):
         return [(rest + linear, _ZERO, _ONE), (ball(self.gamma), self.power, 1 - self.power)]
 
     def covers(self, side: Side) -> list[Bounds]:
-        """Of β > 1 another too: (a + b)^β <= θ^{1−β} a^β + (1−θ)^{1−β} b^β for θ = 1/β."""
+        """Bound β > 1 in two ways, one here and the other there.
+
+        The second is by (a + b)^β <= θ^{1−β} a^β + (1−θ)^{1−β} b^β for θ = 1/β.
+        """
         if self.power < 1 or self.gamma == 1 or None in side.logs:
             return [self.bounds(side)]
         beta, gamma = ball(self.power), ball(self.gamma)
@@ -843,7 +858,7 @@ class Excess(MixtureIntegrand):
 
 @dataclass(frozen=True)
 class Entropy(MixtureIntegrand):
-    """E_Q[(m/q) log(m/q)], the Kullback–Leibler divergence of m from q."""
+    """The entropy is E_Q[(m/q) log(m/q)], the Kullback–Leibler divergence of m from q."""
 
     def parts(self, logs: DensityLogs) -> list[Jet]:
         if logs.p is None:
@@ -886,6 +901,7 @@ class Entropy(MixtureIntegrand):
         return not side.converges(collected(side.blend(_ONE, _ZERO) + ratio))
 
     def tail(self, side: Side, shifts: tuple[arb, arb], start: arb) -> arb:
+        """Bound the integral past a point, without a tilt by the growth of log(p/q)."""
         total = super().tail(side, shifts, start)
         if side.logs[0] is None or self._tilt(side) is not None:
             return total
@@ -903,7 +919,7 @@ class Entropy(MixtureIntegrand):
 
 @dataclass(frozen=True)
 class ReverseEntropy(MixtureIntegrand):
-    """E_Q[log(q/m)], the Kullback–Leibler divergence of q from m; γ < 1."""
+    """The reverse entropy is E_Q[log(q/m)], the divergence of q from m; γ < 1."""
 
     def parts(self, logs: DensityLogs) -> list[Jet]:
         if logs.ratio is None:
@@ -938,7 +954,7 @@ class ReverseEntropy(MixtureIntegrand):
 
 @dataclass(frozen=True)
 class ChiDivergence(Integrand):
-    """E_Q[(p/q − 1)^l] for a whole l >= 2."""
+    """The χ-divergence is E_Q[(p/q − 1)^l] for a whole l >= 2."""
 
     l: int
 
@@ -964,7 +980,7 @@ LogTotals = Callable[[], tuple[arb, arb]]
 
 @steered_by_floats
 def expectation(pieces: list[Side], integrand: Integrand, log_totals: LogTotals, bits: int) -> arb:
-    """The integral to a relative accuracy of `bits` bits; ∞ where it is proved to be.
+    """Integrate to a relative accuracy of `bits` bits; ∞ where that is proved.
 
     `log_totals` are the logarithms of ∫p and ∫q at the current precision. PrecisionError where
     the accuracy is not reached: the value may be 0.
@@ -1020,7 +1036,7 @@ _MOST_LOST_BITS = 4096  # of a sum whose first terms cancel
 
 @dataclass(frozen=True)
 class Progression:
-    """log p_k = log p_0 + k·log(step), − log k! if `factorial`; step > 0."""
+    """A progression has log p_k = log p_0 + k·log(step), − log k! if `factorial`; step > 0."""
 
     start: sympy.Expr
     step: Fraction
@@ -1046,7 +1062,7 @@ class Progression:
 
 @dataclass(frozen=True)
 class ProgressionSeries:
-    """Two such laws, both with factorials or both without.
+    """Two progressions, both with factorials or both without, are summed term by term.
 
     p^a q^b with a + b = 1 has the quotients step_p^a step_q^b, over k + 1 with factorials: they
     do not rise, so that what follows a term is at most a geometric series. To an integrand it is
@@ -1097,7 +1113,7 @@ class ProgressionSeries:
         return [start + k * step - shared for start, step in (log.balls for log in self.logs)]
 
     def expectation(self, integrand: Integrand, bits: int) -> arb:
-        """Σ of the integrand to a relative accuracy of `bits` bits; ∞ where it is."""
+        """Sum the integrand to a relative accuracy of `bits` bits; ∞ where it diverges."""
         if integrand.diverges(self):  # type: ignore[arg-type]
             return arb("inf")
         working, most = bits + _SPARE, 16 * bits + _MOST_LOST_BITS
@@ -1116,7 +1132,7 @@ class ProgressionSeries:
         )
 
     def _total(self, integrand: Integrand, bits: int) -> arb:
-        """Terms from k = 0 on, but for stretches that are proved to be small beside the sum."""
+        """Sum terms from k = 0 on, but for stretches that are proved to be small beside the sum."""
         steps = [part.balls[1] for part in self.logs]
         summits = self._summits(integrand)
         highest = max((abs(_at(integrand, self._logs(k)).mid()) for k in summits), default=arb(0))
@@ -1142,7 +1158,10 @@ class ProgressionSeries:
         raise _too_long()
 
     def _summits(self, integrand: Integrand) -> list[int]:
-        """Where what bounds the integrand is largest, the farthest first."""
+        """List where the bounds of the integrand are largest, the farthest first.
+
+        Without factorials there are none, as all terms fall.
+        """
         if not self.logs[0].factorial:
             return []
         rates = [self._rate((a, b)) for _, a, b in integrand.bounds(self)]  # type: ignore[arg-type]
@@ -1151,7 +1170,7 @@ class ProgressionSeries:
         return sorted({int(rate.mid().floor().fmpz()) for rate in rates}, reverse=True)
 
     def _between(self, integrand: Integrand, start: int, end: int | None) -> arb:
-        """A bound of the integrand's sum over start <= k < end, to ∞ without an end."""
+        """Bound the integrand's sum over start <= k < end, to ∞ without an end."""
 
         def power(a: Fraction, b: Fraction) -> arb:
             after = self.tail((a, b), start)
@@ -1166,7 +1185,7 @@ class ProgressionSeries:
         return abs(first)
 
     def plain(self, ctx: MpmathArithmetic, integrand: Integrand) -> Number:
-        """The sum in mpmath's arithmetic, to the last term that counts there."""
+        """Sum in mpmath's arithmetic, to the last term that counts there."""
         starts = [ctx.number(log.start) for log in self.logs]
         steps = [ctx.log(ctx.number(log.step)) for log in self.logs]
         with ctx.mp.workprec(3 * ctx.bits):
@@ -1221,7 +1240,7 @@ def plain_mass(ctx: MpmathArithmetic, kernel: Kernel) -> Number:
 def plain_expectation(
     ctx: MpmathArithmetic, pieces: list[Side], integrand: Integrand, totals: tuple[Number, Number]
 ) -> Number:
-    """The integral in mpmath's arithmetic `ctx`, stretch by stretch between powers of 2."""
+    """Integrate in mpmath's arithmetic `ctx`, stretch by stretch between powers of 2."""
     mp = ctx.mp
     with mp.workprec(ctx.bits + 20):
         total, tolerance = mp.mpf(0), mp.mpf(2) ** -(mp.prec - 16)
@@ -1239,13 +1258,13 @@ def plain_expectation(
 
 
 class Quadrature:
-    """∫ at(T) dT in mpmath, to a tolerance relative to it and what else is added up, `scale`."""
+    """A quadrature is ∫ at(T) dT in mpmath, to a tolerance relative to it and to `scale`."""
 
     def __init__(self, mp: MPContext, at: Callable[[Number], Number], tolerance: Number) -> None:
         self.mp, self.at, self.tolerance = mp, at, tolerance
 
     def over(self, side: Side, scale: Number) -> Number:
-        """Outwards and inwards from T = 1 (or the middle) until a stretch no longer counts."""
+        """Integrate outwards and inwards from the middle until a stretch no longer counts."""
         mp = self.mp
         extent = Fraction(1 if side.is_infinite else side.extent)
         middle = mp.mpf(extent.numerator) / extent.denominator
@@ -1259,7 +1278,7 @@ class Quadrature:
         return total
 
     def stretch_sum(self, start: Number, factor: Number, scale: Number) -> Number:
-        """Σ over stretches whose ends grow or shrink by the factor."""
+        """Sum over stretches whose ends grow or shrink by the factor."""
         total, small = self.mp.mpf(0), 0
         for _ in range(_PLAIN_FARTHEST):
             end = start * factor
@@ -1272,7 +1291,7 @@ class Quadrature:
         return total
 
     def adaptive(self, low: Number, high: Number, scale: Number) -> Number:
-        """∫ by Gauss–Legendre rules, halved until they agree; else PrecisionError."""
+        """Integrate by Gauss–Legendre rules, halved until they agree; else PrecisionError."""
         total, pending = self.mp.mpf(0), [(low, high, 0)]
         for _ in range(_PIECES):
             if not pending:

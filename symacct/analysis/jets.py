@@ -1,4 +1,4 @@
-"""A SymPy expression in x over balls, with derivatives, and what it does past a point."""
+"""A SymPy expression in x is evaluated over balls, with derivatives, and past a point."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Evaluator = Callable[["Jet"], "Jet"]
 
 @dataclass(slots=True, eq=False)
 class Jet:
-    """A number and its derivative; `sort` has the functions of the numbers."""
+    """A jet is a number and its derivative; `sort` has the functions of the numbers."""
 
     sort: Any
     value: Any
@@ -80,7 +80,7 @@ class Jet:
 
 @dataclass(frozen=True)
 class ComplexBalls:
-    """Complex balls of acb; `analytic` is what flint's integration asks of an integrand."""
+    """Complex balls are acb; `analytic` is what flint's integration asks of an integrand."""
 
     analytic: bool = False
 
@@ -119,7 +119,7 @@ class ComplexBalls:
 
 @dataclass(frozen=True)
 class JetsOfBalls:
-    """Jets over complex balls as the numbers of other jets: these have second derivatives."""
+    """Jets over complex balls may be the numbers of other jets, which have second derivatives."""
 
     balls: ComplexBalls = ComplexBalls()
 
@@ -152,7 +152,7 @@ class JetsOfBalls:
 
 
 def evaluator(expression: sympy.Expr, symbol: sympy.Symbol | None = None) -> Evaluator:
-    """The function of a Jet that the expression in x states; DomainError for a head not known."""
+    """Make the function of a Jet that the expression states; DomainError for unknown heads."""
     symbol = symbols.x if symbol is None else symbol
     if not expression.has(symbol):
         return _constant(expression)
@@ -224,7 +224,7 @@ def _combinations() -> dict[Any, Callable[..., Jet]]:
 
 
 def log_of(f: sympy.Expr) -> sympy.Expr:
-    """The logarithm of f > 0 has those of its products, powers and exponentials taken apart."""
+    """Take the logarithm of f > 0 apart, of its products, powers and exponentials."""
     if isinstance(f, sympy.exp):
         return f.args[0]
     if isinstance(f, sympy.Mul) and f.args[0] is not sympy.S.NegativeOne:
@@ -262,9 +262,9 @@ def log_parts(f: sympy.Expr) -> list[sympy.Expr]:
 
 
 def _log_of_sum(parts: list[sympy.Expr], symbol: sympy.Symbol) -> Evaluator:
-    """A sum has the logarithm of its leading term k and of the rest, so that nothing winds about 0.
+    """Evaluate log Σ e^g as g_k + log(1 + Σ e^{g−g_k}), g_k the leading term.
 
-    log Σ e^g = g_k + log(1 + Σ e^{g−g_k})
+    So that nothing winds about 0.
     """
     plain = [evaluator(part, symbol) for part in parts]
     gaps = {
@@ -279,9 +279,9 @@ def _log_of_sum(parts: list[sympy.Expr], symbol: sympy.Symbol) -> Evaluator:
         for i in range(1, len(values)):
             if not x.sort.leads(values[leader].value, values[i].value):
                 leader = i
-        one = Jet(x.sort, x.sort.number(1), x.sort.number(0))
+        unit = Jet(x.sort, x.sort.number(1), x.sort.number(0))
         others = [gaps[i, leader](x).exp() for i in range(len(plain)) if i != leader]
-        return values[leader] + reduce(add, others, one).log()
+        return values[leader] + reduce(add, others, unit).log()
 
     return at
 
@@ -298,7 +298,10 @@ _MANY = 8  # the power of y that an exponential beats
 # Proved in docs/proofs/sampling.md, Lemma germs.
 @dataclass(frozen=True)
 class Germ:
-    """Numbers between low·y^power and high·y^power for all y >= start; ends may be infinite."""
+    """A germ is numbers between low·y^power and high·y^power for all y >= start.
+
+    The ends may be infinite.
+    """
 
     start: arb
     power: Fraction
@@ -357,13 +360,13 @@ class Germ:
 
 @dataclass(frozen=True)
 class Germs:
-    """The functions of germs at `start`; a derivative is with respect to log y."""
+    """Germs at `start` have these functions; a derivative is with respect to log y."""
 
     start: arb
 
     def number(self, value: int | arb) -> Germ:
-        one = arb(value)
-        return Germ(self.start, Fraction(0), one, one)
+        end = arb(value)
+        return Germ(self.start, Fraction(0), end, end)
 
     def variable(self) -> Jet:
         """y itself."""
@@ -371,6 +374,7 @@ class Germs:
         return Jet(self, y, y)
 
     def whole_power(self, f: Germ, n: int) -> Germ:
+        """Bound the power n of a germ, of either sign."""
         if n < 0:
             return self.whole_power(f.inverse(), -n)
         if n == 0:
@@ -472,7 +476,7 @@ def collected(expression: sympy.Expr) -> sympy.Expr:
 
 
 def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
-    """A logarithm, each log Σ t in it as log t of the term that leads far out and of a rest."""
+    """Write each log Σ t in a logarithm as log t of the term that leads far out, and a rest."""
     far = Jet(ComplexBalls(), acb(_FAR if infinite else 1 / _FAR), acb(1))
 
     def apart(node: sympy.log) -> sympy.Expr:
@@ -496,13 +500,13 @@ def leading_exponent(log: sympy.Expr) -> sympy.Expr:
 
 
 def over_logarithm(log: sympy.Expr, weight: int, infinite: bool) -> Evaluator:
-    """Of X = log T, the weight times X added: what cancels is gone before balls see it."""
+    """Make the evaluator in X = log T, with the weight times X added before balls see it."""
     apart = _leading_apart(log, infinite).xreplace({symbols.t: sympy.exp(symbols.x)})
     return evaluator(sympy.expand(apart, deep=False) + weight * symbols.x)
 
 
 def in_balls(log: sympy.Expr) -> Evaluator:
-    """As `evaluator`; a polynomial of degree 2 as a(T + h)² + c, sharp over a wide ball."""
+    """Make an evaluator; a polynomial of degree 2 as a(T + h)² + c, sharp over a wide ball."""
     polynomial = log.as_poly(symbols.t)
     if polynomial is None or not 1 <= polynomial.degree() <= 2 or not log.is_real:
         return evaluator(log, symbols.t)
@@ -513,10 +517,7 @@ def in_balls(log: sympy.Expr) -> Evaluator:
 
 
 def _polynomial(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> Evaluator:
-    """A quadratic polynomial of jets is evaluated about its vertex.
-
-    a(T + b)² + c, or bT + c where a is 0, of jets of balls.
-    """
+    """Evaluate a(T + b)² + c, or bT + c where a is 0, of jets of balls."""
     known: dict[int, tuple[acb, ...]] = {}
 
     def at(x: Jet) -> Jet:
@@ -538,7 +539,7 @@ def in_distance(exponent: sympy.Expr) -> Evaluator:
 
 @lru_cache(REMEMBERED)
 def at_end(expression: sympy.Expr, infinite: bool, density: bool) -> tuple[Evaluator, ...]:
-    """The expression in y, what leads at the end set apart, and as it is.
+    """Make evaluators of the expression in y: what leads at the end set apart, and as it is.
 
     A density takes dT = dy/y² in at a finite end, where T = 1/y.
     """

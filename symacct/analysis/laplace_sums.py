@@ -1,4 +1,4 @@
-"""E(K − S)₊ and E[S^z] of a sum S of likelihood ratios of Laplace noise, in balls."""
+"""A sum S of likelihood ratios of Laplace noise has E(K − S)₊ and E[S^z] in balls."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _most(z: arb) -> arb:
 
 @dataclass(frozen=True)
 class LaplaceRatio:
-    """`shift` s = Δ/b > 0 of one run; all is worked out at flint's current precision."""
+    """The ratio W of one run has `shift` s = Δ/b > 0; all is at flint's current precision."""
 
     shift: Exact
 
@@ -80,12 +80,12 @@ class LaplaceRatio:
         return (8 * (s / 2).sinh() ** 2 + (-s).expm1() ** 2) / 3
 
     def amplitudes(self, u: Ball) -> tuple[Ball, Ball]:
-        """What e^{−ue^{−s}} and e^{−ue^s} are multiplied by in φ(u)."""
+        """Compute what e^{−ue^{−s}} and e^{−ue^s} are multiplied by in φ(u)."""
         low, high = self.low, self.high
         return 1 - rest(u * low) / 2, low * rest(u * high) / 2
 
     def most(self, v: arb) -> tuple[arb, arb]:
-        """What neither amplitude exceeds at any u with (Re √u)² >= v > 0."""
+        """Bound both amplitudes at any u with (Re √u)² >= v > 0."""
         low, high = self.low, self.high
         return (1 + _most(v * low)) / 2, low * (1 + _most(v * high)) / 2
 
@@ -102,7 +102,7 @@ class LaplaceRatio:
         ]
 
     def weighted(self, log_u: arb, n: int, bits: int) -> list[arb]:
-        """E[W^k e^{−uW}], 0 <= k <= n, to about so many bits where log u is exact."""
+        """Compute E[W^k e^{−uW}], 0 <= k <= n, to about so many bits where log u is exact."""
         extra = _EXTRA
         for _ in range(_ROUNDS):
             with ctx.workprec(bits + extra):
@@ -113,7 +113,7 @@ class LaplaceRatio:
         return moments
 
     def _weighted(self, u: arb, n: int) -> list[arb]:
-        """Both atoms, and ¼e^{−s/2} ∫ w^{k−3/2} e^{−uw} dw between them.
+        """Sum both atoms, and ¼e^{−s/2} ∫ w^{k−3/2} e^{−uw} dw between them.
 
         The integral of k = n+1 is a difference of incomplete gamma functions; by parts each of the
         others follows from the next.
@@ -156,7 +156,7 @@ Bound = Callable[[arb, arb], arb]
 
 
 class Plan(NamedTuple):
-    """The vertex μ of the angle 0, the angle that is summed and the largest, and the nodes."""
+    """A plan has the vertex μ of the angle 0, the summed and the largest angle, and the nodes."""
 
     vertex: float
     angle: float
@@ -168,7 +168,10 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bent:
-    """One hyperbola, laid for a place K₀ to about e^{log_error}; places near it do as well."""
+    """A bent line is a hyperbola, laid for a place K₀ to about e^{log_error}.
+
+    Places near it do as well.
+    """
 
     ratio: LaplaceRatio
     count: int
@@ -177,11 +180,11 @@ class Bent:
 
     @property
     def ends(self) -> int:
-        """How many of the ratios may be the largest: the sum is a polynomial of this degree."""
+        """Count how many ratios may be the largest, which is the degree of the sum's polynomial."""
         return max(self._most(self.place) or 0, 0)
 
     def value(self, place: arb) -> arb:
-        """E(K − S)₊, at flint's current precision at most; NaN where that does not tell k."""
+        """Compute E(K − S)₊, at flint's precision at most; NaN where that does not tell k."""
         lost = max(self.plan.log_largest - self.log_error, 0.0) / math.log(2)
         grown = math.log2(1 + self.plan.vertex * float(self.place)) + 2 * math.log2(1 + self.count)
         # A box that is turned grows by a factor of √2 at most, at each of the polynomial's steps.
@@ -218,7 +221,7 @@ class Bent:
 
     @cached_property
     def _nodes(self) -> list[tuple[acb, acb, acb]]:
-        """Nodes u are kept with the quotient of both terms of φ, and what K and k don't change."""
+        """List nodes u, with the quotient of both terms of φ and what K and k don't change."""
         plan, ratio, nodes = self.plan, self.ratio, []
         for n in range(plan.last + 1):
             turned = acb(plan.angle, -arb(plan.step) * n)
@@ -240,7 +243,7 @@ class Bent:
     # --- what it is off by
 
     def _off(self, place: arb, most: int) -> arb:
-        """Both edges of the strip, and the nodes beyond the last."""
+        """Bound the sum's error by both edges of the strip, and the nodes beyond the last."""
         plan = self.plan
         bound = self._bound(place, most)
         angle, step, mu = arb(plan.angle), arb(plan.step), arb(plan.vertex)
@@ -253,7 +256,7 @@ class Bent:
         return (total + _beyond(plan, bound, step * plan.last)) / (2 * arb.pi() * mu)
 
     def _bound(self, place: arb, most: int) -> Bound:
-        """Of what is integrated, times u², by Re u and a number that (Re √u)² is at least."""
+        """Bound the integrand times u², by Re u and a number that (Re √u)² is at least."""
         choices, ratio = arb_poly(self._choices(most)), self.ratio
         start, width = place - self.count * ratio.low, ratio.width
 
@@ -268,7 +271,7 @@ class Bent:
 
     @cached_property
     def plan(self) -> Plan:
-        """The widest step of some."""
+        """Choose the widest step of some hyperbolas."""
         with ctx.workprec(self._bits):
             bound = self._bound(self.place, self.ends)
             goal = self.log_error - _PART
@@ -297,6 +300,7 @@ class Bent:
             return steepest._replace(last=math.ceil(theta / steepest.step))
 
     def _plan(self, size: Callable[[float], float], right: float, left: float, goal: float) -> Plan:
+        """Plan the hyperbola whose strip lies between two vertices."""
         vertex = math.exp(right)
         angle = math.asin(1 - math.exp(left - right))
         needs = [max(size(end) - goal, 1.0) for end in (right, left)]
@@ -307,7 +311,7 @@ class Bent:
 
 
 def _beyond(plan: Plan, bound: Bound, theta: arb) -> arb:
-    """2πμ times what the nodes beyond θ on both sides are worth."""
+    """Bound 2πμ times the nodes beyond θ on both sides."""
     cosh, sine, mu = theta.cosh(), arb(plan.angle).sin(), arb(plan.vertex)
     real, v = mu * (1 - sine * cosh), mu * (1 - sine) * (theta / 2).cosh() ** 2
     length = ((cosh + sine) / (cosh - sine)).sqrt() * 4 * (-theta).exp() / (1 - sine / cosh)
@@ -330,7 +334,7 @@ _MOST = 2000  # places at which a bound is worked out
 
 @dataclass(frozen=True, eq=False)
 class Straight:
-    """One line, laid for a place K₀ to about e^{log_error}; places near it do as well."""
+    """A straight line is laid for a place K₀ to about e^{log_error}; places near it do as well."""
 
     ratio: LaplaceRatio
     count: int
@@ -343,7 +347,7 @@ class Straight:
         return self._left_out[0]
 
     def value(self, place: arb) -> arb:
-        """E(K − S)₊, at flint's current precision at most, te^{−s} <= K <= te^s."""
+        """Compute E(K − S)₊, at flint's current precision at most, te^{−s} <= K <= te^s."""
         t, c = self.count, arb(self.real)
         lost = max(self._log_largest - self.log_error, 0.0) / math.log(2)
         # A box that is turned grows by a factor of √2 at most, at each step of a polynomial.
@@ -404,7 +408,7 @@ class Straight:
 
     @cached_property
     def _left_out(self) -> tuple[float, arb]:
-        """The last node, and what those beyond it are worth but for e^{cK}.
+        """Bound the nodes beyond a last one, but for e^{cK}, and choose that node.
 
         |φ|² at c + iv has a second derivative of 2Var·φ(c)² at most, so it is little above its
         values at two places between them; far away it is at most (A + C/v)², by parts.
@@ -423,7 +427,7 @@ class Straight:
             return math.ceil(float(last / step)), total
 
     def _beyond(self, goal: arb) -> tuple[arb, arb]:
-        """A place, and Σ |φ|ᵗ/|u|² 2/L at most beyond: (A + C/v)ᵗ/(πv)."""
+        """Choose a place, and bound Σ |φ|ᵗ/|u|² 2/L beyond it by (A + C/v)ᵗ/(πv)."""
         ratio, c = self.ratio, arb(self.real)
         low, high = (-c * ratio.low).exp(), (-c * ratio.high).exp()
         atoms, varies = (low + ratio.low * high) / 2, ratio.high * low / 2
@@ -434,7 +438,7 @@ class Straight:
         return v, (atoms + varies / v) ** self.count / (arb.pi() * (v - self._spacing))
 
     def _between(self, far: arb) -> list[tuple[arb, arb, arb]]:
-        """Places from the second node to a far one, and what |φ| is at most between two."""
+        """List places from the second node to a far one, and bounds of |φ| between two."""
         ratio, c = self.ratio, arb(self.real)
         most = ratio.transform(c)
         curved = ratio.variance * (-c * ratio.low).exp() * most  # at least Var·φ(c)²
@@ -465,17 +469,21 @@ _MOST_NODES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class LaplaceMoments(SumMoments):
-    """Of `count` ratios, to so many bits."""
+    """Moments of a sum of `count` ratios of Laplace noise are computed to so many bits."""
 
     called = "ratios of Laplace noise"
     ratio: LaplaceRatio
     count: int
     bits: int
 
-    def moments_of_one(self, n: int) -> list[arb]:
+    def variable_moments(self, n: int) -> list[arb]:
         return self.ratio.moments(n)
 
     def _integral(self, n: int, theta: arb) -> arb:
+        """Sum by trapezoids in log u until the rest on either side is negligible.
+
+        The sum's relative error is bounded by the widest strip.
+        """
         about, need = float(theta), self.bits + math.ceil(math.log2(self.count))
         widest, turned = max((self._spacing(d, about), d) for d in _ANGLES.tolist())
         spacing = rounded_down(widest)
@@ -487,7 +495,7 @@ class LaplaceMoments(SumMoments):
 
         first = last = round(math.log(about / self.count) / spacing)
         total = end = term(first)
-        (whole,) = self._powers(n, self.moments_of_one(n))  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
+        (whole,) = self._powers(n, self.variable_moments(n))  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
         smallest = self.count * self.ratio.low
         while True:
             deadline.check()

@@ -1,4 +1,4 @@
-"""E(K − S)₊ and E[S^z] of a sum S of independent lognormal variables, in balls."""
+"""A sum S of independent lognormal variables has E(K − S)₊ and E[S^z] in balls."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _BLOCK = 16  # nodes that share a line
 _LINES = 24  # that are looked at for a block
 _INSIDE = 1 - 2.0**-20  # of the widest strip
 _LOG_LOW, _LOG_HIGH, _LOG_STEP = -60.0, 90.0, 0.1  # of the table in float64
-_LEAST_FLOAT, _CANCELS = 1e-300, 0.9
+_SMALLEST_FLOAT, _CANCELS = 1e-300, 0.9
 _SMALL = 1e-7  # where log φ + u is its first term
 _ANGLES = np.array([0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0])  # of arg u
 _TRANSFORM_ASIDE = np.array([0.0003, 0.003, 0.03, 0.2])  # beyond the least on which it falls
@@ -62,7 +62,7 @@ def _power(j: int) -> arb:
 
 
 class Line(NamedTuple):
-    """Im z = −y, half the width of the strip around it, and the spacing of nodes on it."""
+    """A line is Im z = −y, with half the width of its strip, and the spacing of its nodes."""
 
     y: float
     w: float
@@ -71,7 +71,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Lognormal:
-    """`ratio` is s² > 0."""
+    """A lognormal variable W of mean 1 has s² = `ratio` > 0."""
 
     ratio: Exact
 
@@ -94,10 +94,7 @@ class Lognormal:
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats, Floats]:
-        """A table in float64 keeps the Laplace transform at equal steps of log u.
-
-        log u, log(u + log φ(u)) there, and log φ(u).
-        """
+        """Tabulate log u, log(u + log φ(u)) and log φ(u) in float64, at equal steps of log u."""
         logs = np.arange(_LOG_LOW - self.s**2, _LOG_HIGH, _LOG_STEP)
         x = np.arange(-40.0, 10.0, min(0.2, 0.3 / self.s))
         log_w = self.s * x - self.s**2 / 2
@@ -122,8 +119,8 @@ class Lognormal:
         return self._table[2]
 
     def about_log_phi(self, u: Floats) -> Floats:
-        """About log φ(u), u > 0, next to −u where that is most of it; ∞ elsewhere."""
-        log_u = np.log(np.maximum(u, _LEAST_FLOAT))
+        """Estimate log φ(u), u > 0, next to −u where that is most of it; ∞ elsewhere."""
+        log_u = np.log(np.maximum(u, _SMALLEST_FLOAT))
         excess = np.exp(np.interp(log_u, *self._table[:2]))
         logs = np.where(excess < _CANCELS * u, excess - u, np.interp(log_u, *self._table[::2]))
         return np.where(u > 0, logs, np.inf)
@@ -136,7 +133,7 @@ class Lognormal:
         return np.asarray(np.logaddexp.reduce(rows, axis=1) + math.log(_LOG_STEP) - log_gammas)
 
     def tilts(self, u: Floats) -> Floats:
-        """Some y for each u, the first axis, of which one bounds φ well."""
+        """Choose some y for each u, along the first axis, of which one bounds φ well."""
         beta, size = np.angle(u), np.abs(u)
         by_angle = _ANGLES[:, None] * beta / self.s
         floor = np.maximum(beta - math.pi / 2, 0.0) / self.s
@@ -165,7 +162,7 @@ class Lognormal:
     # --- balls: what is proved
 
     def chord(self, low: arb, high: arb) -> tuple[arb, arb, arb]:
-        """A place, a height there and a slope of a line above log φ between two real numbers > 0.
+        """Return a place, a height there and a slope of a line above log φ between two u > 0.
 
         log φ is convex, and so below its chords, which end at powers of 2^{1/32}.
         """
@@ -181,7 +178,7 @@ class Lognormal:
         return self._log_above(floor(u.log() / _octave()))
 
     def _log_above(self, j: int) -> arb:
-        """At least log φ, and little more, at 2^{j/32}."""
+        """Bound log φ at 2^{j/32} from above, and closely."""
         if j not in self._known:
             with ctx.workprec(_BOUND_BITS):
                 u = _power(j)
@@ -196,7 +193,7 @@ class Lognormal:
         return {}
 
     def values(self, nodes: Sequence[acb], needs: Sequence[float]) -> list[acb]:
-        """φ at nodes in the upper half plane, each to an absolute error of about e^{−need}."""
+        """Compute φ at nodes in the upper half plane, each to an error of about e^{−need}."""
         balls: list[acb] = []
         for first in range(0, len(nodes), _BLOCK):
             deadline.check()
@@ -206,6 +203,7 @@ class Lognormal:
         return balls
 
     def _block(self, nodes: Sequence[acb], need: float) -> Iterator[acb]:
+        """Sum φ at some nodes over the points of one line."""
         need = max(need, 1.0) + _TRANSFORM_SPARE
         angles = [float(u.arg().mid()) for u in nodes]
         line = self._best_line(min(angles), max(angles), need)
@@ -226,7 +224,10 @@ class Lognormal:
         return self.square.sqrt()
 
     def _check(self, u: acb, line: Line) -> None:
-        """The integrand decays on both edges of the strip, and so between."""
+        """Raise PrecisionError unless the integrand decays on both edges of the strip.
+
+        So it does between.
+        """
         half, angle = arb.pi() / 2, u.arg()
         edges = (line.y - line.w, line.y + line.w)
         if not all(abs(angle - self._s * arb(edge)) <= half for edge in edges):
@@ -236,7 +237,7 @@ class Lognormal:
             )
 
     def _best_line(self, low: float, high: float, need: float) -> Line:
-        """Of the widest spacing, for all angles between two."""
+        """Choose the line of the widest spacing, for all angles between two."""
         ends = (high - math.pi / 2) / self.s, (low + math.pi / 2) / self.s
         lines = [
             self._line(max(0.0, ends[0]) + share * (ends[1] - max(0.0, ends[0])), low, high, need)
@@ -245,6 +246,7 @@ class Lognormal:
         return max(lines, key=lambda line: line.spacing)
 
     def _line(self, y: float, low: float, high: float, need: float) -> Line:
+        """Choose the width of the strip and the spacing on a line: 0 where no strip fits."""
         widest = min(y - (high - math.pi / 2) / self.s, (low + math.pi / 2) / self.s - y)
         w = min(widest * _INSIDE, math.sqrt(2 * need + y * y))
         if not w > 0:
@@ -255,7 +257,7 @@ class Lognormal:
     def _points(
         self, line: Line, need: float, nearest: arb
     ) -> tuple[list[tuple[acb, acb]], tuple[int, int]]:
-        """Weights and values of W on the line, and the first and the last of their numbers."""
+        """List weights and values of W on the line, and the first and the last of their numbers."""
         reach = math.sqrt(2 * (need + line.y**2 / 2 + _TRANSFORM_SPARE))
         first, last = -math.ceil(reach / line.spacing), math.ceil(reach / line.spacing)
         rho = float(nearest)
@@ -280,7 +282,7 @@ class Lognormal:
         return grown / (2 * arb.pi() * w / arb(line.spacing)).expm1()
 
     def _left_out(self, line: Line, rho: arb, reach: tuple[int, int]) -> arb:
-        """What the nodes beyond both ends are worth: e^{−ρW} falls to the right."""
+        """Bound the nodes beyond both ends: e^{−ρW} falls to the right."""
         h, y = arb(line.spacing), arb(line.y)
         left, right = -h * reach[0], h * reach[1]
         fallen = (-rho.max(arb(0)) * (self._s * right - self.square / 2).exp()).exp()
@@ -305,7 +307,7 @@ _PLAN_SPARE, _MOST = 6.0, 20_000  # nats, and nodes
 
 
 class Hyperbola(NamedTuple):
-    """2N+1 nodes of spacing h on the angle `angle`, to errors of about e^{log_error}.
+    """A hyperbola has 2N+1 nodes of spacing h on `angle`, to errors of about e^{log_error}.
 
     Beyond the last one the path goes on at the angle `tail`.
     """
@@ -335,7 +337,7 @@ def saddle(law: Lognormal, place: float, count: int) -> tuple[float, float]:
 
 
 def hyperbola(law: Lognormal, place: float, count: int, log_error: float) -> Hyperbola:
-    """The one of the fewest nodes."""
+    """Choose the hyperbola of the fewest nodes."""
     centre, _ = saddle(law, place, count)
     theta = np.arange(0.0, _HYPERBOLA_FARTHEST, _HYPERBOLA_STEP)
     choices = []
@@ -353,6 +355,7 @@ def hyperbola(law: Lognormal, place: float, count: int, log_error: float) -> Hyp
 def _choices(
     law: Lognormal, place: float, count: int, log_error: float, scale: float, theta: Floats
 ) -> list[Hyperbola]:
+    """List hyperbolas of one scale, for pairs of angles that bound their strip."""
     angles = np.concatenate([_RIGHT, _LEFT])
     rows = np.array([_log_sizes(law, place, count, scale, angle, theta) for angle in angles])
     beyond = np.maximum.accumulate(rows[:, ::-1], axis=1)[:, ::-1]
@@ -422,7 +425,7 @@ _MOST_NODES, _MOST_NEED = 20_000, 5000.0
 
 
 class LogGrid(NamedTuple):
-    """s² in so many parts, and how many of them lie between two places of log u."""
+    """A grid of log u has s² in so many parts, and a step of some of them."""
 
     parts: int
     step: int
@@ -430,7 +433,7 @@ class LogGrid(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LognormalMoments(SumMoments):
-    """Of `count` variables, to so many bits; values of φ are kept."""
+    """Moments of a sum of `count` variables are computed to so many bits; values of φ are kept."""
 
     called = "lognormal variables"
     law: Lognormal
@@ -438,15 +441,12 @@ class LognormalMoments(SumMoments):
     bits: int
     _known: dict[tuple[int, int], arb] = field(default_factory=dict)
 
-    def moments_of_one(self, n: int) -> list[arb]:
+    def variable_moments(self, n: int) -> list[arb]:
         half = self.law.square / 2
         return [(half * (k * (k - 1))).exp() for k in range(n + 1)]
 
     def _integral(self, n: int, theta: arb) -> arb:
-        """A trapezoidal sum encloses an integral over log u:
-
-        ∫ e^{θx} E[Sⁿ e^{−e^x S}] dx, by a sum whose terms are all positive.
-        """
+        """Enclose ∫ e^{θx} E[Sⁿ e^{−e^x S}] dx by a trapezoidal sum of positive terms."""
         about = float(theta)
         turned, tilt = self._strip(about)
         grid = self._grid(self._spacing(turned, tilt, about))
@@ -457,7 +457,7 @@ class LognormalMoments(SumMoments):
             return (theta * h * j).exp() * self._weighted(n, grid, grid.step * j)
 
         total = sum((term(j) for j in range(first, last + 1)), arb(0))
-        whole = self._powers(n, self.moments_of_one(n))[0]  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
+        whole = self._powers(n, self.variable_moments(n))[0]  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
         while True:
             deadline.check()
             left, right = (
@@ -485,7 +485,7 @@ class LognormalMoments(SumMoments):
     # --- the grid on which log u lies
 
     def _grid(self, spacing: float) -> LogGrid:
-        """No wider; of s² in parts of a power of 2, that orders share values."""
+        """Choose a grid no wider, s² in a power of 2 of parts, so that orders share values."""
         square = self.law.s**2
         parts = 2 ** max(0, math.ceil(math.log2(square / spacing)))
         return LogGrid(parts, max(1, math.floor(spacing * parts / square)))
@@ -494,7 +494,7 @@ class LognormalMoments(SumMoments):
         return self.law.square / grid.parts
 
     def _strip(self, theta: float) -> tuple[float, float]:
-        """Half the height of the strip, and the y on its edges."""
+        """Choose half the height of the strip, and the y on its edges."""
         s = self.law.s
         tilts = np.concatenate([[0.0], _SHARES * math.pi / s])
         sides = _SHARES * _WIDEST
@@ -509,7 +509,7 @@ class LognormalMoments(SumMoments):
         return 2 * math.pi * turned / (self._need + grown)
 
     def _ends(self, theta: float, grid: LogGrid) -> tuple[int, int]:
-        """About the first and the last place that counts; float64."""
+        """Estimate the first and the last place that counts, in float64."""
         h = grid.step * self.law.s**2 / grid.parts
         log_u = self.law.log_places
         logs = theta * log_u + self.count * self.law.log_phi  # E[Sⁿe^{−uS}] is at most E[Sⁿ] times
@@ -527,7 +527,7 @@ class LognormalMoments(SumMoments):
     def _weighted(self, n: int, grid: LogGrid, place: int) -> arb:
         """E[Sⁿ e^{−uS}] at so many units of log u."""
         phi = (self._phi(grid, place + k * grid.parts) for k in range(n + 1))
-        terms = [m * value for m, value in zip(self.moments_of_one(n), phi, strict=True)]
+        terms = [m * value for m, value in zip(self.variable_moments(n), phi, strict=True)]
         return self._powers(n, terms)[0]
 
     def _log_phi(self, u: float) -> float:
@@ -549,7 +549,7 @@ class LognormalMoments(SumMoments):
         return self._known[grid.parts, index]
 
     def _beyond(self, theta: arb, grid: LogGrid, end: int, sign: int) -> arb:
-        """Σ e^{θx} φ(e^x)^t beyond a place, on one side: θx + t log φ(e^x) is concave."""
+        """Bound Σ e^{θx} φ(e^x)^t beyond a place: θx + t log φ(e^x) is concave."""
         before, here = (self._phi(grid, grid.step * j) for j in (end - sign, end))
         if not (before > 0 and here > 0):
             return arb("inf")
@@ -575,7 +575,7 @@ _SHORTFALL_SPARE = 10.0  # nats below the error of all, from which on a piece do
 
 
 class Piece(NamedTuple):
-    """On a piece of an edge |e^{uK}φ(u)^t u^{−2} du| is at most e^{log_bound + (K − K₀) Re u}."""
+    """A piece of an edge has |e^{uK}φ(u)^t u^{−2} du| <= e^{log_bound + (K − K₀) Re u}."""
 
     log_bound: arb
     real: arb
@@ -584,7 +584,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Shortfall:
-    """One hyperbola, laid for a place K₀; other places near it do as well."""
+    """A shortfall sums over one hyperbola, laid for a place K₀; places near it do as well."""
 
     law: Lognormal
     count: int
@@ -635,7 +635,7 @@ class Shortfall:
 
     @cached_property
     def _needs(self) -> list[float]:
-        """The nats that φ is needed to at each node."""
+        """List the nats that φ is needed to at each node."""
         plan, t = self.plan, self.count
         u, log_weights = places(plan.scale, plan.angle, plan.step * np.arange(plan.last + 1))
         bounds = self.law.log_bounds(u, self.place, t)
@@ -648,7 +648,7 @@ class Shortfall:
     # --- what the sum is off by
 
     def _off(self, place: arb) -> arb:
-        """Both edges of the strip, its ends, and what is beyond them."""
+        """Bound the sum's error: both edges of the strip, its ends, and what is beyond them."""
         moved = place - arb(self.place)
         total = arb(0)
         for piece in self._pieces:
@@ -657,6 +657,7 @@ class Shortfall:
 
     @cached_property
     def _pieces(self) -> list[Piece]:
+        """Cut both edges, the sides and the way beyond them into pieces with their bounds."""
         plan = self.plan
         end, h = arb(plan.end), arb(plan.step)
         pieces: list[Piece] = []
@@ -677,13 +678,13 @@ class Shortfall:
     def _along(
         self, low: arb, high: arb, first: arb, last: arb, share: arb, halvings: int = 0
     ) -> Iterator[Piece]:
-        """The bound over angles or θ between two, halved where it is much above the middle's."""
+        """Yield bounds over angles or θ between two, halved where much above the middle's."""
         piece = self._piece(low.union(high), first.union(last), share)
         middle = self._piece((low + high) / 2, (first + last) / 2, share)
-        enough = (middle.log_bound + _SLACK).max(
+        tolerable = (middle.log_bound + _SLACK).max(
             self.plan.log_error - share.log() - _SHORTFALL_SPARE
         )
-        if halvings == _HALVINGS or piece.log_bound < enough:
+        if halvings == _HALVINGS or piece.log_bound < tolerable:
             if not piece.log_bound.is_finite():
                 raise self._unknown()
             yield piece
@@ -704,7 +705,7 @@ class Shortfall:
         return self.law.tilt_for_all(np.array(corners), self.place, self.count)
 
     def _log_most(self, u: acb) -> arb:
-        """At least log|e^{uK₀}φ(u)^t| over the ball u."""
+        """Bound log|e^{uK₀}φ(u)^t| over the ball u."""
         s = self.law.square.sqrt()
         y = arb(self._tilt(u))
         turn = acb(0, -s * y).exp()
@@ -716,7 +717,7 @@ class Shortfall:
         return (bent + self.count * (height - slope * start + y * y / 2)).upper()
 
     def _farther(self) -> Iterator[Piece]:
-        """From the strip's end on, up to where all three factors fall."""
+        """Yield pieces from the strip's end on, up to where all three factors fall."""
         edge, low = arb(self.plan.tail), arb(self.plan.end)
         while True:
             deadline.check()
@@ -731,7 +732,7 @@ class Shortfall:
             low = high
 
     def _beyond(self, end: arb) -> Piece:
-        """What is beyond θ at the last angle, where e^{uK} falls, and φ's bound with one y."""
+        """Bound what is beyond θ at the last angle, where e^{uK} falls, with one y for φ."""
         angle, s = arb(self.plan.tail), self.law.square.sqrt()
         u, _ = self._place(angle, end)
         share = 1 / (arb(self.plan.scale) * angle.cos() ** 2 * end.sinh())

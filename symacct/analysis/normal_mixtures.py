@@ -1,4 +1,4 @@
-"""Expectations over two mixtures of normal laws of one variance, by trapezoids in balls.
+"""Expectations over two mixtures of normal laws of one variance are trapezoidal sums in balls.
 
 In units of σ each law is φ(x)A(x), A(x) = Σ w e^{cx − c²/2}. On x + id the terms of A lie within an
 angle θ = d·(largest c − smallest c) < π, so cos(θ/2) A(x) <= |A(x+id)| <= A(x), and what a sum of
@@ -32,7 +32,7 @@ Parts: TypeAlias = list[tuple[arb, arb]]
 
 @dataclass(frozen=True)
 class NormalParts:
-    """Σ w N(m, σ²) of rational weights, means and variance."""
+    """A mixture is Σ w N(m, σ²) of rational weights, means and variance."""
 
     weights: tuple[Fraction, ...]
     means: tuple[Fraction, ...]
@@ -61,7 +61,7 @@ class NormalParts:
 
 @dataclass(frozen=True)
 class TrapezoidStrip:
-    """A step h and a height d for which sums of that step are compared with integrals."""
+    """A strip has a step h and a height d, which compare sums of that step with integrals."""
 
     step: float
     height: float
@@ -69,7 +69,7 @@ class TrapezoidStrip:
     last: int
 
     def share(self) -> arb:
-        """2e^{d²/2}/(e^{2πd/h} − 1)"""
+        """Compute 2e^{d²/2}/(e^{2πd/h} − 1), the relative error of a sum."""
         height = arb(self.height)
         return 2 * (height**2 / 2).exp() / (2 * arb.pi() * height / arb(self.step)).expm1()
 
@@ -159,7 +159,7 @@ def _entropy_far_apart(laws: tuple[Parts, Parts]) -> arb:
 
 
 def _entropy_on_the_rim(laws: tuple[Parts, Parts], height: float) -> arb:
-    """At least e^{−d²/2} ∫|φA log(A/B)| on x + id: |log A| <= M|x| + M²/2 + Md − log cos(θ/2)."""
+    """Bound e^{−d²/2} ∫|φA log(A/B)| on x + id: |log A| <= M|x| + M²/2 + Md − log cos(θ/2)."""
     largest, half = _largest(laws), BALL.maximum(*map(_width, laws)) * height / 2
     return 2 * largest * (largest + 1) + largest**2 + 2 * (largest * height - half.cos().log())
 
@@ -202,7 +202,7 @@ def _logs(parts: Parts, strip: TrapezoidStrip) -> Iterator[arb]:
 def _strip(
     laws: tuple[Parts, Parts], powers: tuple[Fraction, Fraction], bits: int, wide: float = 1.0
 ) -> TrapezoidStrip:
-    """The widest step whose error is far below 2^{−bits}, and the nodes that matter."""
+    """Choose the widest step whose error is far below 2^{−bits}, and the nodes that matter."""
     need = bits * math.log(2) + _SPARE
     widest = max(float(_width(law)) for law in laws)
     free = math.sqrt(2 * need)
@@ -224,7 +224,7 @@ def _strip(
 
 
 def _turned(laws: tuple[Parts, Parts], powers: tuple[Fraction, Fraction], height: float) -> arb:
-    """By how much A^a B^b can be larger on the strip's rim: cos(θ/2)^a where a < 0."""
+    """Bound how much larger A^a B^b can be on the strip's rim: cos(θ/2)^a where a < 0."""
     factor = arb(1)
     for law, power in zip(laws, powers, strict=True):
         if power < 0:
@@ -239,7 +239,7 @@ def _width(parts: Parts) -> arb:
 
 
 def _centres(laws: tuple[Parts, Parts], powers: tuple[Fraction, Fraction]) -> list[tuple[arb, arb]]:
-    """(log C, μ) of which φ A^a B^b <= Σ Cφ(x − μ).
+    """List (log C, μ) with φ A^a B^b <= Σ Cφ(x − μ).
 
     A^a is at most the sum of all e^{a(cx − c²/2)} for a >= 0, and w^a e^{a(cx − c²/2)} of any one
     part for a < 0.

@@ -1,4 +1,4 @@
-"""The hockey-stick divergence of two normal laws, and normal tails for arrays of floats."""
+"""Two normal laws have a hockey-stick divergence, and normal tails an array form."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ _WIDENINGS = 60
 
 
 def hockey_stick(eps: arb, ratio: arb) -> arb:
-    """Φ(s/2 − ε/s) − e^ε Φ(−s/2 − ε/s), s = Δ/σ (Balle and Wang 2018)."""
+    """Compute Φ(s/2 − ε/s) − e^ε Φ(−s/2 − ε/s), s = Δ/σ (Balle and Wang 2018)."""
     return normal_tail(eps / ratio - ratio / 2) - eps.exp() * normal_tail(eps / ratio + ratio / 2)
 
 
 def hockey_stick_inverse(delta: arb, ratio: arb) -> arb:
-    """The ε >= 0 at which the falling function `hockey_stick` is δ; 0 where it starts below."""
+    """Enclose the ε >= 0 at which the falling function `hockey_stick` is δ.
+
+    0 where it starts below.
+    """
     if hockey_stick(arb(0), ratio) <= delta:
         return arb(0)
     eps = _solved(delta.mid(), ratio.mid())
@@ -39,7 +42,7 @@ def hockey_stick_inverse(delta: arb, ratio: arb) -> arb:
 
 
 def _solved(delta: arb, ratio: arb) -> arb:
-    """A midpoint close to the root: doubling, bisection, then Newton steps on log δ."""
+    """Estimate the root: doubling, bisection, then Newton steps on log δ."""
     high = ratio
     while hockey_stick(high, ratio).mid() > delta and high < arb(2) ** 60:
         deadline.check()
@@ -77,7 +80,7 @@ _BITS = 128
 
 
 def upper_tail(x: Array) -> Array:
-    """Φ(−x), off by RELATIVE_ERROR of it at most; 0 for x > 12.
+    """Compute Φ(−x), off by RELATIVE_ERROR of it at most; 0 for x > 12.
 
     See docs/proofs/grids.md, Lemma float-tail.
     """
@@ -94,7 +97,7 @@ def upper_tail(x: Array) -> Array:
 
 @cache
 def _table() -> Array:
-    """The coefficients at each place, those of one power in a row.
+    """Tabulate the Taylor coefficients at each place, those of one power in a row.
 
     Φ(−c) and (−1)^i He_{i−1}(c) φ(c)/i!, by He_{i+1}(c) = c·He_i(c) − i·He_{i−1}(c).
     """

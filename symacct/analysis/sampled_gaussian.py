@@ -1,4 +1,4 @@
-"""A_α − 1 of the sampled Gaussian mechanism at every real order, certified."""
+"""The sampled Gaussian mechanism has A_α − 1 at every real order, certified."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _WIDEST_ANGLE = 3.1415926  # below π, where the branch points of the integrand 
 
 @dataclass(frozen=True)
 class TrapezoidGrid:
-    """Nodes jh, first ≤ j < last, and the height θσ² of the strip that bounds the error."""
+    """A grid has nodes jh, first ≤ j < last, and the height θσ² of the strip for its error."""
 
     step: float
     angle: float
@@ -69,7 +69,7 @@ class TrapezoidGrid:
 
 @dataclass(frozen=True)
 class Guess:
-    """The parameters in float64, and the logarithms that steer step, window and precision."""
+    """A guess has the parameters in float64, and logarithms that steer step, window and bits."""
 
     lam: float
     rate: float
@@ -96,7 +96,7 @@ def guess(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> Guess:
 
 
 def plan(guessed: Guess) -> TrapezoidGrid:
-    """The widest step whose strip bound meets the tolerance, and the nodes that matter."""
+    """Choose the widest step whose strip bound meets the tolerance, and the nodes that matter."""
     angle_limit, need = _strip_need(guessed)
     sigma = guessed.sigma
     if 2 * (math.pi * sigma) ** 2 >= need * (2 * math.pi / angle_limit) ** 2:
@@ -112,7 +112,7 @@ def plan(guessed: Guess) -> TrapezoidGrid:
 
 
 def _strip_need(guessed: Guess) -> tuple[float, float]:
-    """The widest angle, and −log of the e^{…} that has to multiply the strip bound."""
+    """Choose the widest angle, and −log of the factor that has to multiply the strip bound."""
     lam, rate = guessed.lam, guessed.rate
     alpha = 1 + lam
     pole_free = guessed.log_excess - guessed.log_tolerance
@@ -131,7 +131,7 @@ def _log_sum(a: float, b: float) -> float:
 
 
 class TrapezoidNodes:
-    """What the sums over one grid have in common, for all orders low <= α <= high.
+    """Trapezoid nodes hold what sums over one grid share, for all orders low <= α <= high.
 
     log m, m = 1−q+q e^{(2z−1)/(2σ²)}, and −z²/(2σ²) at the nodes that are summed, and what bounds
     all else. Where low < high both are at least 2.
@@ -140,6 +140,7 @@ class TrapezoidNodes:
     def __init__(
         self, orders: Orders, q: Fraction, sigma: Fraction, guessed: Guess, grid: TrapezoidGrid
     ) -> None:
+        """Compute the logarithms at few nodes, and bound the nodes cut and the step's error."""
         kept, dropped = split(guessed, grid)
         self.log_tolerance = guessed.log_tolerance
         self.bits = _working_bits(guessed, grid)
@@ -160,7 +161,7 @@ class TrapezoidNodes:
             self.factor, self.error = strip_bound(orders[1], q, ball(sigma), grid)
 
     def excess(self, alpha: Fraction) -> arb:
-        """A_α − 1 = h Σ_j φ(jh)·m(jh)^α − 1 with all errors as a radius."""
+        """Enclose A_α − 1 = h Σ_j φ(jh)·m(jh)^α − 1."""
         with ctx.workprec(self.bits):
             power, total = ball(alpha), arb(0) if self.logarithms else self.many.total(alpha)
             for log_ratio, log_weight in self.logarithms:
@@ -178,7 +179,7 @@ class TrapezoidNodes:
             return within(error / (1 - self.factor))
 
     def local(self, middle: int) -> Local | None:
-        """A_α − 1 by Taylor's formula about n = middle; None where it takes too many terms."""
+        """Expand A_α − 1 about n = middle by Taylor's formula; None for too many terms."""
         with ctx.workprec(self.bits):
             expansion = _taylor(self.logarithms, middle, arb(self.log_tolerance).exp() / self.share)
             if expansion is None:
@@ -192,7 +193,7 @@ class TrapezoidNodes:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Nodes too many to keep, summed for one order, a block in the bits that its weight needs."""
+    """Blocks are nodes too many to keep, summed for one order in the bits that each block needs."""
 
     q: Fraction
     sigma: Fraction
@@ -227,7 +228,7 @@ class Blocks:
         return int(relative + _growth(self.guessed, self.grid)) + _BLOCK_BITS
 
     def _block(self, alpha: Fraction, first: int, last: int) -> arb:
-        """By products alone, but for the power."""
+        """Sum one block by products alone, but for the power."""
         h, variance = Fraction(self.grid.step), self.sigma * self.sigma
         rest, power = ball(1 - self.q), _power(alpha)
         weighed = ball(self.q) * ball((2 * first * h - 1) / (2 * variance)).exp()
@@ -262,11 +263,10 @@ def _power(alpha: Fraction) -> Callable[[arb], arb]:
 def _taylor(
     logarithms: list[tuple[arb, arb]], middle: int, negligible: arb
 ) -> tuple[arb_poly, arb] | None:
-    """The sum of exponentials in t is a polynomial, and a remainder is bounded.
+    """Expand Σ_j w_j e^{l_j t} as a polynomial in t, and bound the rest.
 
-    Σ_j w_j e^{l_j t} = Σ_j e^{l_j n + …} e^{l_j t} as a polynomial, and what bounds the rest.
-
-    In two halves: the first nodes, whose l is small, need fewer terms than the others.
+    In two halves: the first nodes, whose l is small, need fewer terms than the others. None where
+    they are too many.
     """
     polynomial, rest, half = arb_poly([]), arb(0), len(logarithms) // 2
     for part in filter(None, (logarithms[:half], logarithms[half:])):
@@ -279,7 +279,7 @@ def _taylor(
 
 
 def _taylor_of(logs: list[arb], terms: list[arb], negligible: arb) -> tuple[arb_poly, arb] | None:
-    """Taylor coefficients by products of a matrix of first powers of l_j with terms w_j l_j^k.
+    """Compute Taylor coefficients by a matrix of first powers of l_j, and terms w_j l_j^k.
 
     Σ_{k>=N} w abs(l t)^k/k! <= w l^N/(2^N N!) e^{abs(l)/2} for an even N.
     """
@@ -330,10 +330,7 @@ def _logarithms(
 
 
 def _theta_excess(step: float, sigma: arb) -> tuple[arb, arb]:
-    """Poisson's summation formula gives by how much a sum over a grid exceeds its integral.
-
-    h Σ φ(jh) − 1 and h Σ φ(jh−1) − 1
-    """
+    """Compute h Σ φ(jh) − 1 and h Σ φ(jh−1) − 1 by Poisson's summation formula."""
     h = arb(step)
     exponent = -2 * (arb.pi() * sigma / h) ** 2
     constant, shift = arb(0), arb(0)
@@ -348,7 +345,7 @@ def _theta_excess(step: float, sigma: arb) -> tuple[arb, arb]:
 
 
 def strip_bound(alpha: Fraction, q: Fraction, sigma: arb, grid: TrapezoidGrid) -> tuple[arb, arb]:
-    """(c₁, c₂) with |h Σ f(jh) − ∫f| ≤ c₁(A_α − 1) + c₂ for f = φ·(m^α − 1 − α(m − 1)).
+    """Return (c₁, c₂) with |h Σ f(jh) − ∫f| ≤ c₁(A_α − 1) + c₂ for f = φ·(m^α − 1 − α(m − 1)).
 
     From order 2 on both grow with α.
     """
@@ -366,7 +363,7 @@ def strip_bound(alpha: Fraction, q: Fraction, sigma: arb, grid: TrapezoidGrid) -
 def split(
     guessed: Guess, grid: TrapezoidGrid
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Index ranges to sum, and ranges whose terms are all negligible by a chord bound."""
+    """Separate index ranges to sum from those whose terms are negligible by a chord bound."""
     if 1 + guessed.lam < 8 * guessed.sigma:
         return [(grid.first, grid.last)], []
     kept: list[tuple[int, int]] = []
@@ -385,7 +382,7 @@ def split(
 def _blocks(
     guessed: Guess, grid: TrapezoidGrid, first: int, last: int
 ) -> Iterator[tuple[int, int, bool]]:
-    """Blocks from left to right, each negligible, or short and not shown to be."""
+    """Yield blocks from left to right, each negligible, or short and not shown to be."""
     left, right = first * grid.step, last * grid.step
     threshold = guessed.log_tolerance - math.log(64 * grid.nodes * grid.step / guessed.sigma)
     if _log_chord_bound(guessed, left, right) < threshold:
@@ -408,7 +405,7 @@ def _log_chord_bound(guessed: Guess, left: float, right: float) -> float:
 
 
 class Rim:
-    """Bounds in balls on the nodes that are not summed, for all orders low <= α <= high."""
+    """The rim bounds in balls the nodes that are not summed, for all orders low <= α <= high."""
 
     def __init__(self, orders: Orders, q: Fraction, sigma: Fraction) -> None:
         self.low, self.high = map(ball, orders)
@@ -433,7 +430,7 @@ class Rim:
         return exponent.exp() * self.density * self.sigma**2 / distance
 
     def block(self, step: float, first: int, last: int) -> arb:
-        """h Σ φ m^α over first ≤ j < last, with log m^α replaced by its chord."""
+        """Bound h Σ φ m^α over first ≤ j < last, with log m^α replaced by its chord."""
         left, right = arb(step) * first, arb(step) * last
         variance = self.sigma**2
         start, end = self.log_power(left), self.log_power(right)
@@ -467,7 +464,7 @@ def log_second_term(middle: int, rate: float, slope: float) -> float:
 
 
 def newton_length(middle: int, rate: float, slope: float, log_tolerance: float) -> int | None:
-    """The even number of terms that leave less than the tolerance; None where there is none.
+    """Choose the even number of terms that leave less than the tolerance; None without one.
 
     log E_Q[u^k] is taken to be k log γ + slope·k(k−1), of which it is seldom above.
     """
@@ -498,7 +495,7 @@ def _even_beyond(middle: int) -> int:
 
 
 def newton_local(middle: int, rate: Fraction, growth: Fraction, length: int) -> Local:
-    """E_Q[(1+u)^α] − 1 where log E_Q[(P/Q)^i] = growth·i(i−1), by an even number of terms."""
+    """Expand E_Q[(1+u)^α] − 1 where log E_Q[(P/Q)^i] = growth·i(i−1), by an even length."""
     with ctx.workprec(ctx.prec + _guard(middle, ball(rate), ball(growth))):
         gamma, slope = ball(rate), ball(growth)
         differences = _differences(gamma, slope, length)
@@ -509,7 +506,7 @@ def newton_local(middle: int, rate: Fraction, growth: Fraction, length: int) -> 
 
 
 def _remainder(difference: arb, middle: int, gamma: arb, slope: arb, length: int) -> arb:
-    """What bounds E_Q[abs((1+u)^α − Σ_{k<N} C(α,k) u^k)], divided by N! abs(C(α,N)).
+    """Bound E_Q[abs((1+u)^α − Σ_{k<N} C(α,k) u^k)], divided by N! abs(C(α,N)).
 
     E_Q[u^N]/N! is the difference. For α <= N it is multiplied by (1−γ)^{α−N}, as u >= −γ; else
     with an even L >= α it is 2^{L−N} (E_Q[u^N] + E_Q[u^L])/N!, and u^L <= γ^L (1 + (P/Q)^L).
@@ -529,7 +526,7 @@ def _guard(middle: int, gamma: arb, slope: arb) -> int:
 
 
 def _differences(gamma: arb, slope: arb, length: int) -> list[arb]:
-    """E_Q[u^k]/k! for 0 <= k <= length, 0 in the place of the first: e^{−γx} Σ m_i (γx)^i/i!"""
+    """Compute E_Q[u^k]/k! for 0 <= k <= length, 0 for the first: e^{−γx} Σ m_i (γx)^i/i!."""
     growth = (2 * slope).exp()
     weights, moments, moment, ratio = [arb(1), gamma], [arb(0), arb(0)], arb(1), arb(1)
     for i in range(2, length + 1):
@@ -572,13 +569,11 @@ def terms(gamma: Fraction, ratio: Fraction, bits: int) -> int | None:
 
 
 def relative_entropy(gamma: Fraction, ratio: Fraction, other: int, n: int, bits: int) -> arb:
-    """The Kullback–Leibler divergence is a series in the rate, cut after n moments.
+    """Compute ∫ m log(m/n) of two sampled normal laws by a series in the rate, n moments.
 
-    ∫ m log(m/n), m = (1−γ)N(0) + γN(1), n = (1−γ)N(0) + γN(other), of standard deviation ratio.
-
-    Under N(0), u = m/N(0) − 1 and v alike, it is E[(1+u)log(1+u) − u] less
-    E[(1+u)log(1+v) − v], by Taylor's series up to order n, odd (docs/proofs/sampling.md, Lemma
-    small-rates).
+    m = (1−γ)N(0) + γN(1) and n = (1−γ)N(0) + γN(other), of standard deviation ratio. Under N(0),
+    u = m/N(0) − 1 and v alike, it is E[(1+u)log(1+u) − u] less E[(1+u)log(1+v) − v], by Taylor's
+    series up to order n, odd (docs/proofs/sampling.md, Lemma small-rates).
     """
     with ctx.workprec(2 * bits + _SPARE_BITS):
         rate, square = ball(gamma), ball(1 / ratio**2)
@@ -616,7 +611,7 @@ _STRIP = 1 + math.e  # the error is about e^{strip·a²/2 − 2πa/h} at most
 
 
 class GaussianChi:
-    """l ↦ B(l) to so many bits, remembered with what it is made of."""
+    """The even χ-moments l ↦ B(l) are computed to so many bits, and remembered."""
 
     def __init__(self, shift: Fraction, bits: int) -> None:
         self.shift, self.bits = shift, bits
@@ -630,7 +625,7 @@ class GaussianChi:
 
     @steered_by_floats
     def __call__(self, l: int) -> arb:
-        """B(l) for even l; PrecisionError where no step is fine enough."""
+        """Compute B(l) for even l; PrecisionError where no step is fine enough."""
         for _ in range(_HALVINGS):
             deadline.check()
             if l in self._known:
@@ -647,7 +642,7 @@ class GaussianChi:
         )
 
     def _share_off(self, l: int, total: arb) -> arb:
-        """k with T/(1+k) <= B <= T/(1−k), from the strip |Im t| <= a and Minkowski's inequality."""
+        """Bound k with T/(1+k) <= B <= T/(1−k), from the strip |Im t| <= a by Minkowski."""
         with precision(_BOUND_BITS):
             height = arb(2 * math.pi / self.step / _STRIP)
             n, s = l // 2, ball(self.shift)
@@ -663,7 +658,7 @@ class GaussianChi:
         return total * arb(self.step) / (2 * arb.pi()).sqrt()
 
     def _side(self, l: int, side: int) -> arb:
-        """Σ over t > 0 or t < 0: a window about the peak of what is log-concave there."""
+        """Sum over t > 0 or t < 0: a window about the peak of what is log-concave there."""
         reach = math.sqrt(2 * math.log(2) * (self.bits + _SPARE))
         peak = self._peak(l, side)
         first, last = (max(0, math.floor((peak + x * reach) / self.step)) for x in (-1, 1))
@@ -684,7 +679,7 @@ class GaussianChi:
         return self._nodes[j, ctx.prec]
 
     def _peak(self, l: int, side: int) -> float:
-        """About how far from 0 on one side t + s/2 = ls/(1 − e^{−st})."""
+        """Estimate how far from 0 on one side t + s/2 = ls/(1 − e^{−st})."""
         s, far = self._float, 1.0
 
         def lies_ahead(distance: float) -> bool:
@@ -722,11 +717,10 @@ Known: TypeAlias = dict[Any, TrapezoidNodes | None]
 def sampled_gaussian_excess(
     alpha: Fraction, q: Fraction, sigma: Fraction, known: Known | None = None
 ) -> arb:
-    """The moment of the sampled Gaussian is found by whichever proved way takes least time.
+    """Compute A_α − 1 by whichever proved way takes the least time.
 
-    A_α − 1, A_α = E_{N(0,σ²)}[(1−q+q e^{(2z−1)/(2σ²)})^α], α > 1 (Mironov–Talwar–Zhang 2019).
-
-    What is `known` of one interval between whole orders serves the next order in it.
+    A_α = E_{N(0,σ²)}[(1−q+q e^{(2z−1)/(2σ²)})^α], α > 1 (Mironov–Talwar–Zhang 2019). What is
+    `known` of one interval between whole orders serves the next order in it.
     """
     known = {} if known is None else known
 
@@ -746,7 +740,7 @@ def sampled_gaussian_excess(
 
 # Proved in docs/proofs/sampling.md, Lemma gaussian-grids.
 def shared_nodes(top: int, q: Fraction, sigma: Fraction, bits: int) -> TrapezoidNodes | None:
-    """One grid for all orders from top − 1 to top, where it does for each what its own would do."""
+    """Make one grid for all orders from top − 1 to top, if it does for each as well as its own."""
     if top < 3:
         return None
     return _nodes_over((Fraction(top - 1), Fraction(top)), q, sigma, bits, _ALIKE)
@@ -755,7 +749,7 @@ def shared_nodes(top: int, q: Fraction, sigma: Fraction, bits: int) -> Trapezoid
 def _nodes_over(
     orders: Orders, q: Fraction, sigma: Fraction, bits: int, alike: float
 ) -> TrapezoidNodes | None:
-    """One grid for all orders between two, unless the logs of the values differ by more."""
+    """Make one grid for all orders between two; None if the logs of the values differ by more."""
     low, high = (guess(alpha, q, sigma, bits) for alpha in orders)
     if high.log_excess - low.log_excess > alike:
         return None
@@ -769,10 +763,7 @@ def _nodes_over(
 
 @steered_by_floats
 def sampled_gaussian_local(middle: int, q: Fraction, sigma: Fraction) -> Local | None:
-    """One expansion in the order serves all orders near a whole one.
-
-    A_α − 1 for all α within ½ of a whole order; None where each has to be found by itself.
-    """
+    """Expand A_α − 1 for all α within ½ of a whole order; None where each order needs its own."""
     orders = middle - REACH, middle + REACH
     bits = ctx.prec - LOST // 2
     slope = 1 / (2 * sigma * sigma)
@@ -787,7 +778,7 @@ def sampled_gaussian_local(middle: int, q: Fraction, sigma: Fraction) -> Local |
 
 
 def _cheapest(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
-    """The value by whichever of the three proved ways should take the least time."""
+    """Compute the value by whichever of the three proved ways should take the least time."""
     guessed = guess(alpha, q, sigma, bits)
     grid = plan(guessed)
     cost = _trapezoid_cost(guessed, grid, bits)
@@ -831,9 +822,9 @@ def _side_length(guessed: Guess, distance: float, log_weight: float) -> float:
 
 # Proved in docs/proofs/sampling.md, Lemma gaussian-whole-orders.
 def excess_by_binomial(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess) -> arb:
-    """At whole orders the moment is a binomial sum.
+    """Compute A_α − 1 for integer α ≥ 2 by a binomial sum.
 
-    A_α − 1 = Σ_{k=2}^α C(α,k)(1−q)^{α−k}q^k (e^{(k²−k)/(2σ²)} − 1) for integer α ≥ 2.
+    Σ_{k=2}^α C(α,k)(1−q)^{α−k}q^k (e^{(k²−k)/(2σ²)} − 1).
     """
     order = int(alpha)
     relative = guessed.log_excess - guessed.log_tolerance

@@ -1,4 +1,4 @@
-"""A_α − 1 of the sampled Laplace mechanism, and expectations over its pair, certified."""
+"""The sampled Laplace mechanism has A_α − 1 and expectations over its pair, certified."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ Direction = Callable[[acb, acb], acb]
 
 
 def integrate(integrand: ComplexFunction, points: list[arb], log_tolerance: float) -> arb:
-    """∫ over consecutive points, each piece to about the tolerance; the radius is rigorous."""
+    """Integrate over consecutive points, each piece to about the tolerance.
+
+    The radius is rigorous.
+    """
     tolerance = arb(log_tolerance).exp().mid()
     total = arb(0)
     for left, right in pairwise(points):
@@ -71,7 +74,7 @@ def sampled_laplace_excess_by_quadrature(alpha: Fraction, gamma: Fraction, b: Fr
 def _laplace_expectation(
     direction: Direction, gamma: Fraction, b: Fraction, log_tolerance: float
 ) -> arb:
-    """E_Q[direction]: the ratio is e^{∓1/b} outside [0, 1], and e^{(2z−1)/b} inside."""
+    """Compute E_Q[direction]: the ratio is e^{∓1/b} outside [0, 1], and e^{(2z−1)/b} inside."""
     rate, width = ball(gamma), ball(1 / b)
 
     def at(log_ratio: acb, analytic: bool) -> acb:
@@ -99,7 +102,7 @@ Psi = Callable[[acb, bool], acb]
 
 @steered_by_floats
 def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> arb:
-    """The expectation over x ~ N(0, 1), L = e^{δx − δ²/2}; 0 < γ <= 1.
+    """Compute the expectation over x ~ N(0, 1), L = e^{δx − δ²/2}; 0 < γ <= 1.
 
     Beyond R the integrand is at most (cL)^α φ(x), c = γ + κ/L(R): ψ(t) <= t^α, and at order 1
     (t−1) log t <= t².
@@ -116,6 +119,7 @@ def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction
     log_value = max(_log_size(alpha, rate, delta, x) for x in places[:4096])
 
     def evaluate(bits: int) -> arb:
+        """Integrate up to R in pieces, and bound what lies beyond."""
         log_tolerance = log_value - (bits + 4) * LOG2
         top = power * math.log(rate + (1 - rate) * math.exp(-delta * delta / 2))
         drop = power * (power - 1) * delta * delta / 2 + max(top, -700.0) - log_tolerance
@@ -133,7 +137,7 @@ def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction
 
 @steered_by_floats
 def laplace_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> arb:
-    """The expectation for L = e^{sy}, y between −1 and 1, as Laplace noise has it.
+    """Compute the expectation for L = e^{sy}, y between −1 and 1, as Laplace noise has it.
 
     y has the density (s/4) e^{−s(1+y)/2} inside and the mass e^{−s}/2 at 1; 0 < γ <= 1.
     """
@@ -184,7 +188,7 @@ def _log_size(alpha: Fraction | None, rate: float, delta: float, x: float) -> fl
 
 
 def _psi_of_ratio(alpha: Fraction | None, gamma: Fraction) -> Psi:
-    """log L ↦ ψ(1−γ+γL)"""
+    """Make the function log L ↦ ψ(1−γ+γL)."""
     rate = ball(gamma)
     order = None if alpha is None else ball(alpha)
 
@@ -252,7 +256,7 @@ def sampled_laplace_excess_by_series(alpha: Fraction, gamma: Fraction, b: Fracti
 
 
 def _excess(alpha: Fraction, gamma: Fraction, b: Fraction, tolerance: arb) -> arb:
-    """The formula above at the current precision; not a number if an end may lie on x = 1."""
+    """Evaluate the series' formula at the current precision; NaN if an end may be at 1."""
     order, odds, width = ball(alpha), ball(gamma / (1 - gamma)), ball(1 / b).exp()
     low, high = odds / width, odds * width
     if low.contains(1) or high.contains(1):
@@ -295,7 +299,7 @@ def _power_moments(power: Fraction, step: int, bottom: arb, top: arb, factor: ar
 
 @steered_by_floats
 def sampled_laplace_kl(gamma: Fraction, b: Fraction) -> arb:
-    """D_1(mixture‖Q) = E_Q[m log m] for Lap(1, b) sampled at rate γ, in closed form.
+    """Compute D_1(mixture‖Q) = E_Q[m log m] for Lap(1, b) at rate γ, in closed form.
 
     ∫ r^{−3/2} m log m dr = V log m − 4γs + 8√(γ(1−γ)) atan(s√(γ/(1−γ))) with s = √r and
     V = 2γs − 2(1−γ)/s, from s = e^{−1/(2b)} to e^{1/(2b)}.
@@ -303,6 +307,7 @@ def sampled_laplace_kl(gamma: Fraction, b: Fraction) -> arb:
     log_value = log_laplace_kl(gamma, b)
 
     def evaluate(bits: int) -> arb:
+        """Evaluate the antiderivative at both ends, and the atoms there."""
         with ctx.workprec(bits + 8 + max(0, int((1 - log_value + float(1 / b)) / LOG2))):
             rate, rest, width = ball(gamma), ball(1 - gamma), (ball(1 / b) / 2).exp()
             scale, slope = (rate * rest).sqrt(), (rate / rest).sqrt()

@@ -1,4 +1,4 @@
-"""Series, theta sums and moments of sums, with proved remainders."""
+"""Series, theta sums and moments of sums are computed with proved remainders."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def acceleration_weights(n: int) -> tuple[fmpz, tuple[fmpz, ...]]:
 
 # Proved in docs/proofs/sums.md, Lemma acceleration.
 def accelerated_sum(terms: list[arb]) -> arb:
-    """Σ_{k≥0} (−1)^k a_k from a_0 … a_{n−1}, where a_k = ∫₀¹ x^k dμ with μ ≥ 0.
+    """Sum Σ_{k≥0} (−1)^k a_k from a_0 … a_{n−1}, where a_k = ∫₀¹ x^k dμ with μ ≥ 0.
 
     The error of the weighted sum S_n is at most S/T_n(3), hence at most S_n/(T_n(3) − 1)
     (Cohen–Rodriguez Villegas–Zagier 2000, Proposition 1); it is added as a radius.
@@ -139,7 +139,7 @@ def log_theta_ratio(sigma: arb, x: Fraction) -> arb:
 
 
 def theta_at_0(sigma: arb) -> arb:
-    """Θ(0), by the sum itself where σ < ½, else by Poisson's, σ√(2π) Θ̂"""
+    """Compute Θ(0), by the sum itself where σ < ½, else by Poisson's, σ√(2π) Θ̂."""
     if sigma < ball(_HALF):
         return _whole(1 / (2 * sigma**2))
     return sigma * (2 * arb.pi()).sqrt() * _whole(2 * (arb.pi() * sigma) ** 2)
@@ -194,67 +194,67 @@ def _sum(rate: arb, wave: Callable[[int], arb], most: arb, lost: int = 0) -> arb
 # error (docs/proofs/allocations.md, Lemmas lognormal-moments and laplace-ratio-moments).
 
 _SPARE, FEW_BITS = 8.0, 64  # nats; places are worked out with more
-_LEAST = 4  # what θ is at least
+_SMALLEST_THETA = 4  # what θ is at least
 _LONGEST = 96
 _MOST_WHOLE, _DIFFERENCES = 2048, 48  # an order in closed form, and those beyond it
 
 
 class SumMoments:
-    """Of `count` variables, to so many bits."""
+    """Moments of a sum are E[S^z], S of `count` copies of W, to so many bits."""
 
     called: ClassVar[str]  # what is summed, in words
     count: int
     bits: int
 
-    def moments_of_one(self, n: int) -> list[arb]:
-        """E[W^k], 0 <= k <= n."""
+    def variable_moments(self, n: int) -> list[arb]:
+        """Compute E[W^k], 0 <= k <= n."""
         raise NotImplementedError
 
     def _integral(self, n: int, theta: arb) -> arb:
-        """∫ e^{θx} E[Sⁿ e^{−e^x S}] dx, by a sum whose terms are all positive."""
+        """Compute ∫ e^{θx} E[Sⁿ e^{−e^x S}] dx, by a sum whose terms are all positive."""
         raise NotImplementedError
 
     def moment(self, z: Exact) -> arb:
-        """E[S^z], z not 0.
+        """Compute E[S^z], z not 0.
 
         In closed form at whole z > 0, between them where their differences tell; else an integral.
         """
         if z > 0 and (known := self._by_whole_orders(math.floor(z), z - math.floor(z))) is not None:
             return known
-        n = max(0, math.floor(z) + _LEAST)
+        n = max(0, math.floor(z) + _SMALLEST_THETA)
         if n > _LONGEST:
             raise PrecisionError(
                 f"a moment of {self.count} {self.called}: found the order {float(z):.6g}, "
-                f"needed one up to {_LONGEST - _LEAST}"
+                f"needed one up to {_LONGEST - _SMALLEST_THETA}"
             )
         with ctx.workprec(max(self.bits, FEW_BITS)):
             theta = n - BALL.number(z)
             return self._integral(n, theta) / theta.gamma()
 
     def _by_whole_orders(self, n: int, part: Exact) -> arb | None:
-        """E[S^{n+part}], 0 <= part < 1, between two polynomials in x = S/c − 1 under the weight Sⁿ.
+        """Enclose E[S^{n+part}], 0 <= part < 1, between two polynomials in x = S/c − 1.
 
-        Of odd degree Taylor's of (1+x)^part is nowhere below it, and 1+x times that of
-        (1+x)^{part−1} nowhere above.
+        Under the weight Sⁿ. Of odd degree Taylor's of (1+x)^part is nowhere below it, and 1+x times
+        that of (1+x)^{part−1} nowhere above. None where they leave too few bits.
         """
         if n + (_DIFFERENCES if part else 0) > _MOST_WHOLE:
             return None
         if part == 0:
             with ctx.workprec(max(self.bits, FEW_BITS)):
-                return self._powers(n, self.moments_of_one(n))[0]
+                return self._powers(n, self.variable_moments(n))[0]
         with ctx.workprec(3 * self.bits + FEW_BITS):
-            whole = self._powers(n, self.moments_of_one(n + _DIFFERENCES))
+            whole = self._powers(n, self.variable_moments(n + _DIFFERENCES))
             centre, exponent = whole[1] / whole[0], BALL.number(part)
             differences = [x / (whole[0] * centre**i) for i, x in enumerate(whole)]
             for j in range(1, _DIFFERENCES + 1):  # E xⁱ for i < j stand before
                 for i in range(_DIFFERENCES, j - 1, -1):
                     differences[i] -= differences[i - 1]
-            high, low, share, less = arb(0), arb(0), arb(1), arb(1)
+            high, low, high_share, low_share = arb(0), arb(0), arb(1), arb(1)
             for j in range(_DIFFERENCES):
-                high += share * differences[j]
-                low += less * (differences[j] + differences[j + 1])
-                share *= (exponent - j) / (j + 1)
-                less *= (exponent - 1 - j) / (j + 1)
+                high += high_share * differences[j]
+                low += low_share * (differences[j] + differences[j + 1])
+                high_share *= (exponent - j) / (j + 1)
+                low_share *= (exponent - 1 - j) / (j + 1)
                 if j % 2:
                     between = low.union(high)
                     if between.rel_accuracy_bits() >= self.bits:
@@ -266,7 +266,7 @@ class SumMoments:
         return self.bits * math.log(2) + _SPARE
 
     def _powers(self, first: int, terms: list[arb]) -> list[arb]:
-        """k! times the k-th coefficient of (Σ a_k x^k/k!)^t, k from the first on."""
+        """Compute k! times the k-th coefficient of (Σ a_k x^k/k!)^t, k from the first on."""
         series = [term / arb.fac_ui(k) for k, term in enumerate(terms)]
         before, ctx.cap = ctx.cap, len(terms)
         try:

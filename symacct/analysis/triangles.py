@@ -1,4 +1,4 @@
-"""Expectations over three normal laws: the triangles of fixed-size sampling."""
+"""Expectations over three normal laws give the triangles of fixed-size sampling."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TRIPLE_NODES = 2**24
 
 
 class Gram(NamedTuple):
-    """|a|², a·b and |b|²: variances and covariance of a·x and b·x."""
+    """A Gram matrix is |a|², a·b and |b|²: variances and covariance of a·x and b·x."""
 
     first: Fraction
     mixed: Fraction
@@ -51,7 +51,7 @@ class Gram(NamedTuple):
 
 @dataclass(frozen=True)
 class Triple:
-    """α, γ, and the means a = (a₁, r), b = (b₁, r) of which r² is rational; r = 0 on a line."""
+    """A triple is α, γ, and the means a = (a₁, r), b = (b₁, r), r² rational; r = 0 on a line."""
 
     alpha: Fraction
     gamma: Fraction
@@ -84,7 +84,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class Floats:
-    """A triple in float64, by λ = α − 1, γ and κ; nothing that is proved rests on this."""
+    """A triple in float64 is known by λ = α − 1, γ and κ; nothing proved rests on it."""
 
     lam: float
     rates: tuple[float, float]
@@ -109,16 +109,17 @@ class Floats:
 
     @cached_property
     def log_excess(self) -> float:
-        """log(E[…] − 1), about: the largest term of a grid, near both ends a fine one."""
+        """Estimate log(E[…] − 1) by the largest term of a grid, which is fine near both ends."""
         far, across = max(0.0, self.alpha * self.a), self.alpha * self.r
         z = _tried(far, 200 if self.r else 4000)
         y = _tried(across, 200) if self.r else np.zeros(1)
         return float(np.max(self._log_terms(z[:, None], y[None, :]))) - 0.9
 
     def log_entropy(self) -> float:
-        """log E[m log(m/n)] for a pair on a line, by trapezoids about the means of 1, X² and Y²:
+        """Compute log E[m log(m/n)] for a pair on a line, by trapezoids in float64.
 
-        what is summed rises in X at most as its square does, and so in Y (as it does for small γ).
+        About the means of 1, X² and Y²: what is summed rises in X at most as its square does, and
+        so in Y (as it does for small γ). LimitError where the nodes are too many.
         """
         step, reach = min(0.1, 0.4 / max(abs(self.a), abs(self.b))), 9.0
         places = 0.0, 2 * self.a, 2 * self.b
@@ -163,11 +164,10 @@ def _tried(far: float, most: int) -> np.ndarray:
 def log_gap_of(
     lam: float, rates: tuple[float, float], log_x: np.ndarray, log_y: np.ndarray
 ) -> np.ndarray:
-    """The convex gap of a ratio is taken in float64 without cancellation.
+    """Compute log( n (r^α − 1 − α(r−1)) ), r = m/n, in float64 without cancellation.
 
-    log( n (r^α − 1 − α(r−1)) ), r = m/n, or log( n (r log r − r + 1) ) at α = 1, in float64.
-
-    The first is n (r(r^λ − 1) − λ(r−1)), and the second its quotient by λ as λ → 0.
+    At α = 1 it is log( n (r log r − r + 1) ). The first is n (r(r^λ − 1) − λ(r−1)), and the second
+    its quotient by λ as λ → 0.
     """
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         log_m, log_n = (_log_mixture(rates, x) for x in (log_x, log_y))
@@ -212,7 +212,7 @@ _TAYLOR = 4  # terms of H about the middle of a piece
 
 @dataclass(frozen=True)
 class Slopes:
-    """Σ weight e^{rate·B} − below <= κ²H(B) <= Σ weight e^{rate·B} + above, on all of [0, δ²]."""
+    """Slopes bound κ²H(B) between Σ weight e^{rate·B} − below and the sum + above, on [0, δ²]."""
 
     weights: dict[Fraction, arb]
     below: arb
@@ -220,7 +220,7 @@ class Slopes:
     bits: int
 
     def over(self, low: Fraction, high: Fraction) -> tuple[arb, arb]:
-        """At least and at most what κ²H(B) is at all these B, by Taylor's formula."""
+        """Bound κ²H(B) from both sides at all these B, by Taylor's formula."""
         with ctx.workprec(self.bits):
             whole, middle = ball(low).union(ball(high)), ball((low + high) / 2)
             half, reach = ball((high - low) / 2), arb(1)
@@ -232,7 +232,7 @@ class Slopes:
             return (total - self.below).lower(), (total + self.above).upper()
 
     def rise_between(self, low: Fraction, high: Fraction) -> arb:
-        """At most the integral of κ²H from the one B to the other."""
+        """Bound the integral of κ²H from one B to the other from above."""
         with ctx.workprec(self.bits):
             ends = ball(low), ball(high)
             before, after = (self._derivative(-1, end) for end in ends)
@@ -249,7 +249,10 @@ class Slopes:
 
 @lru_cache(maxsize=256)
 def slopes(alpha: Fraction, gamma: Fraction, delta: Fraction) -> Slopes | None:
-    """By the first degree that leaves out little, or the best; None where that is too much."""
+    """Expand κ²H to the first degree that leaves out little, or the best.
+
+    None where that is too much.
+    """
     # What is left of 1 is of the size δ².
     lost = 2 * max(0, delta.denominator.bit_length() - delta.numerator.bit_length())
     with ctx.workprec(_SLOPE_BITS + lost):
@@ -266,7 +269,7 @@ def slopes(alpha: Fraction, gamma: Fraction, delta: Fraction) -> Slopes | None:
 
 
 class SlopeSeries:
-    """κ²H to some degree in x; p = α − 1."""
+    """The series is κ²H to some degree in x; p = α − 1."""
 
     def __init__(self, power: Fraction, x: Fraction, top: Fraction) -> None:
         self.power, self.top = power, ball(top)
@@ -286,7 +289,10 @@ class SlopeSeries:
         return ((i * (i - 1) + j * (j - 1) + i * j) * self.top / 2).exp()
 
     def left_out(self, degree: int) -> arb:
-        """Of n^{−k−2} from x^{K−k} on, for all k < K: |X−Y|^{k+1} <= X^{k+1} + Y^{k+1}."""
+        """Bound what n^{−k−2} leaves out from x^{K−k} on, for all k < K.
+
+        |X−Y|^{k+1} <= X^{k+1} + Y^{k+1}.
+        """
         total = arb(0)
         for k in range(degree):
             rest = degree - k
@@ -295,14 +301,14 @@ class SlopeSeries:
         return total * self._power_of_x(degree)
 
     def cut(self, degree: int, error: arb) -> Slopes:
-        """The sum to this degree, and between what the truth lies."""
+        """Cut the series at a degree, and bound the rest on both sides."""
         last, binomial = self._last(degree), self.binomials[degree]
         below = arb(0) if binomial < 0 else last
         above = arb(0) if binomial >= 0 else last
         return Slopes(self._weights(degree), error + below, error + above, ctx.prec)
 
     def _weights(self, degree: int) -> dict[Fraction, arb]:
-        """−Σ C(p,k) C(−k−2,j) x^{k+j} E[Y^{j+1}(X−Y)^{k+1}], k + j < K, by their rates in B."""
+        """Collect −Σ C(p,k) C(−k−2,j) x^{k+j} E[Y^{j+1}(X−Y)^{k+1}], k + j < K, by rates in B."""
         weights: dict[Fraction, arb] = defaultdict(arb)
         for k in range(degree):
             for j in range(degree - k):
@@ -315,7 +321,7 @@ class SlopeSeries:
         return weights
 
     def _last(self, degree: int) -> arb:
-        """|C(p,K)| x^K E[Y(X^{K+1}+Y^{K+1})(1+xX)^q], q = max{0, p−K}.
+        """Bound |C(p,K)| x^K E[Y(X^{K+1}+Y^{K+1})(1+xX)^q], q = max{0, p−K}.
 
         By the binomial series up to ⌊q⌋ and (1+xX)^f <= 1 + (xX)^f for the rest f of q.
         """
@@ -357,7 +363,7 @@ _TRIED = np.geomspace(1e-4, 60, 100)  # heights of the strips
 
 @dataclass(frozen=True)
 class PlaneRule:
-    """Steps, heights of the strips (0 for a coordinate that is not used), the tolerance's log."""
+    """A rule has steps, heights of the strips (0 for an unused coordinate), and a tolerance."""
 
     steps: tuple[float, float]
     heights: tuple[float, float]
@@ -366,12 +372,13 @@ class PlaneRule:
 
 @steered_by_floats
 def line_excess(triple: Triple) -> arb:
-    """The excess moment of a triple on a line is a trapezoidal sum with a proved error.
+    """Enclose E[m^α n^{1−α}] − 1, a and b on a line, by a trapezoidal sum; 0 < γ < 1.
 
-    E[m^α n^{1−α}] − 1 to the current precision, a and b on a line; 0 < γ < 1.
+    To the current precision.
     """
 
     def evaluate(bits: int) -> arb:
+        """Sum over the nodes, and solve for the integral by the relative error."""
         rule = plan(triple, bits)
         bound = BellMajorant.best(triple, rule.log_tolerance)
         rows = list(rows_of(rule, bound))
@@ -392,11 +399,10 @@ def line_excess(triple: Triple) -> arb:
 
 @steered_by_floats
 def line_log_excess(triple: Triple) -> float:
-    """log(E[…] − 1) by the rule of so many digits, in float64: triples are compared by it.
+    """Compute log(E[…] − 1) by the rule of so many digits, in float64, to compare triples.
 
-    Nothing is proved of it.
-
-    What is summed, n(r^α − 1 − α(r−1)) with r = m/n, is at most m^α n^{1−α} + (α−1)n.
+    Nothing is proved of it. What is summed, n(r^α − 1 − α(r−1)) with r = m/n, is at most
+    m^α n^{1−α} + (α−1)n.
     """
     rule = plan(triple, _FLOAT_BITS)
     step, _ = rule.steps
@@ -417,7 +423,7 @@ def plan(triple: Triple, bits: int) -> PlaneRule:
 
 
 def widest(f: Floats, need: float, log_tolerance: float) -> PlaneRule:
-    """The rule with the fewest nodes whose strips' bound is about e^{−need}."""
+    """Choose the rule of the fewest nodes whose strips' bound is about e^{−need}."""
     angle = abs(f.b) * _TRIED
     with np.errstate(invalid="ignore"):
         cost = need + _TRIED**2 / 2 - (f.alpha - 1) * np.log(np.cos(angle / 2))
@@ -434,10 +440,7 @@ def discretisation(triple: Triple, rule: PlaneRule) -> arb:
 
 
 def shifted_planes(places: tuple[arb, arb, arb], power: arb, rule: PlaneRule) -> arb:
-    """The relative error of a sum over a lattice is bounded by integrals on shifted planes.
-
-    ρ such that sums over nodes err by at most ρ∫|f|: Poisson's summation over shifted planes.
-    """
+    """Bound by ρ the share of ∫|f| that sums over nodes err by: Poisson's sum, shifted planes."""
     a, b, r = places
     first, second = (arb(h) for h in rule.heights)
     angle = abs(b) * first + r * second
@@ -455,7 +458,7 @@ def shifted_planes(places: tuple[arb, arb, arb], power: arb, rule: PlaneRule) ->
 
 @dataclass(frozen=True)
 class Bell:
-    """e^c times the normal density about (t₁, t₂) in the coordinates' float64 places."""
+    """A bell is e^c times the normal density about (t₁, t₂)."""
 
     log_factor: arb
     centre: tuple[arb, arb]
@@ -469,13 +472,13 @@ class Bell:
 # Proved in docs/proofs/triples.md, Lemma bells.
 @dataclass(frozen=True)
 class BellMajorant:
-    """Bells whose sum is at least the integrand everywhere."""
+    """A majorant is bells whose sum is at least the integrand everywhere."""
 
     bells: tuple[Bell, ...]
 
     @classmethod
     def best(cls, triple: Triple, log_tolerance: float) -> BellMajorant:
-        """The one, of some weights w, whose bells reach the least far."""
+        """Choose the majorant, of some weights w, whose bells reach the least far."""
         alpha, kappa = float(triple.alpha), float(1 - triple.gamma)
         weights = {1 / 2, kappa, 1 - 1 / (2 * alpha), 1 - 1 / (8 * alpha)}
         logs = [math.log(w) for w in weights if 0 < w < 1]
@@ -487,7 +490,10 @@ class BellMajorant:
 
     @classmethod
     def weighted(cls, triple: Triple, log_w: float) -> BellMajorant:
-        """m^α <= w^{1−α}κ^α + (1−w)^{1−α}γ^αX^α, and n >= κ, or n >= γY where γ > 1/2."""
+        """Bound m^α by w^{1−α}κ^α + (1−w)^{1−α}γ^αX^α, and n^{1−α} by n >= κ.
+
+        Or by n >= γY where γ > 1/2.
+        """
         alpha, gamma, r = ball(triple.alpha), ball(triple.gamma), ball(triple.rise).sqrt()
         lam = ball(triple.alpha - 1)
         a, b = (ball(triple.a), r), (ball(triple.b), r)
@@ -517,7 +523,10 @@ def _square(t: tuple[arb, arb]) -> arb:
 
 
 def rows_of(rule: PlaneRule, bound: BellMajorant) -> Iterator[tuple[int, int, int]]:
-    """(i, first, last): nodes (i h₁, j h₂), first <= j < last, that may count; on a line one."""
+    """Yield (i, first, last): nodes (i h₁, j h₂), first <= j < last, that may count.
+
+    On a line a row has one. LimitError where there are too many.
+    """
     log_tolerance = rule.log_tolerance - 8
     step, across = rule.steps
     spans = [_span(bell, log_tolerance, step) for bell in bound.bells]
@@ -568,7 +577,7 @@ def _ends(z: float, bound: BellMajorant, log_tolerance: float) -> Iterator[tuple
 
 
 def _outside(bell: Bell, rule: PlaneRule, rows: list[tuple[int, int, int]]) -> arb:
-    """h₁h₂ Σ of a bell over the nodes in no row."""
+    """Bound h₁h₂ Σ of a bell over the nodes in no row."""
     step, across = arb(rule.steps[0]), arb(rule.steps[1])
     if rule.heights[1] == 0:
         low, high = _span(bell, rule.log_tolerance - 8, rule.steps[0])
@@ -601,7 +610,7 @@ def _tail(x: arb, step: arb) -> arb:
 
 
 def _working_bits(triple: Triple, rule: PlaneRule, nodes: int) -> int:
-    """Bits for an absolute error of the sum at the tolerance."""
+    """Choose bits for an absolute error at the tolerance; LimitError for too much work."""
     f = triple.floats
     exponent = f.alpha * (1 + (f.peak + 40) * math.sqrt(max(f.squares))) + (f.peak + 40) ** 2
     scale = max(f.log_excess, 0.0) - rule.log_tolerance
@@ -616,10 +625,7 @@ def _working_bits(triple: Triple, rule: PlaneRule, nodes: int) -> int:
 
 
 def _weighted_sum(triple: Triple, rule: PlaneRule, rows: list[tuple[int, int, int]]) -> arb:
-    """The rows of a line are summed in balls.
-
-    h Σ f over the nodes of a line.
-    """
+    """Compute h Σ f over the nodes of a line, in balls."""
     step, gamma, rest = Fraction(rule.steps[0]), ball(triple.gamma), ball(1 - triple.gamma)
     alpha, lam = ball(triple.alpha), ball(triple.alpha - 1)
     starts = [-(ball(t**2)) / 2 for t in (triple.a, triple.b)]
@@ -649,7 +655,7 @@ _LATTICE_WORK = 2**39  # nodes times the square of their bits: some ten seconds
 
 
 class Power(NamedTuple):
-    """X^p Y^q x^a y^b, x = γX/m and y = γY/n"""
+    """A power is X^p Y^q x^a y^b, x = γX/m and y = γY/n."""
 
     p: int = 0
     q: int = 0
@@ -658,7 +664,7 @@ class Power(NamedTuple):
 
 
 class LatticeBell(NamedTuple):
-    """e^c times the density of u and v about other means."""
+    """A bell on the lattice is e^c times the density of u and v about other means."""
 
     log_factor: arb
     centre: tuple[arb, arb]
@@ -678,11 +684,10 @@ def triple_excess(triple: Triple) -> arb:
 
 @steered_by_floats
 def triple_log_excess(triple: Triple, bits: int = _FLOAT_BITS) -> float:
-    """The excess moment of a triple in float64 compares triangles.
+    """Compute log(E[…] − 1) by the nodes of so many bits, in float64, to compare triangles.
 
-    log(E[…] − 1) by the nodes of so many bits, in float64: nothing is proved of it.
-
-    What is summed, n(r^α − 1 − α(r−1)) with r = m/n, is at most m^α n^{1−α} + (α−1)n.
+    Nothing is proved of it. What is summed, n(r^α − 1 − α(r−1)) with r = m/n, is at most
+    m^α n^{1−α} + (α−1)n.
     """
     if triple.on_a_line:
         return line_log_excess(triple)
@@ -706,7 +711,10 @@ def lattice_of(triple: Triple, bits: int) -> Lattice:
 
 @dataclass(frozen=True)
 class Lattice:
-    """Nodes for the expectations of powers times m^μ n^{−ν}, of the size e^{log_size}, so well."""
+    """A lattice has nodes for expectations of powers times m^μ n^{−ν}, of the size e^{log_size}.
+
+    Their bound is about e^{log_tolerance}.
+    """
 
     gram: Gram
     gamma: Fraction
@@ -730,7 +738,7 @@ class Lattice:
 
     @cached_property
     def _widest(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The steps with the fewest nodes whose bound is about the tolerance."""
+        """Choose heights, and the steps of the fewest nodes whose bound is about the tolerance."""
         need = self.log_size + math.log(8) - self.log_tolerance
         first, mixed, second = map(float, self.gram)
         sizes = math.sqrt(first), math.sqrt(second)
@@ -788,7 +796,7 @@ class Lattice:
 
     @cached_property
     def bits(self) -> int:
-        """What rounding leaves the tolerance to."""
+        """Choose bits with which rounding leaves the tolerance; LimitError for too much work."""
         self.refuse_above(_LATTICE_NODES)
         ends = [k * max(-r[0], r[-1]) for k, r in zip(self.steps, self.box, strict=True)]
         squares = (end * end / float(s) for end, s in zip(ends, self.gram[::2], strict=True))
@@ -819,7 +827,7 @@ class Lattice:
             return {power: total + self._error(power, total) for power, total in sums.items()}
 
     def _sums(self) -> dict[Power, arb]:
-        """hk Σ over the box."""
+        """Compute hk Σ over the box for every power, by a product of polynomials."""
         (h, k), (across, along) = map(arb, self.steps), self.box
         first, mixed, second = map(ball, self.gram)
         double = 2 * ball(self.gram.determinant)
@@ -842,7 +850,7 @@ class Lattice:
     def _values(
         self, nodes: range, step: arb, variance: arb, power: arb, fall: arb
     ) -> Callable[[int, int], list[arb]]:
-        """(p, a) ↦ what the nodes of one axis have in the sum: m^μ X^p x^a e^{−fall i²} at each."""
+        """Return (p, a) ↦ m^μ X^p x^a e^{−fall i²} at each node of one axis."""
         rate, rest = ball(self.gamma), ball(1 - self.gamma)
         ratios = [step * i - variance / 2 for i in nodes]
         parts = [rate * ratio.exp() for ratio in ratios]
@@ -857,7 +865,7 @@ class Lattice:
         ]
 
     def _error(self, power: Power, total: arb) -> arb:
-        """What the sum over the box is off by; x and y are below 1."""
+        """Bound what the sum over the box is off by; x and y are below 1."""
         share, lost = self._shifted, self._lost[power.p, power.q]
         if not share < 1:
             return arb.nan()
@@ -874,7 +882,7 @@ class Lattice:
 
     @cached_property
     def _shifted(self) -> arb:
-        """ρ such that sums over nodes err by at most ρ∫f: Poisson's summation, shifted planes."""
+        """Bound by ρ the share of ∫f that sums over nodes err by: Poisson's sum, shifted planes."""
         with ctx.workprec(_BOUND_BITS):
             first, second = (
                 2 / (2 * arb.pi() * arb(height) / arb(step)).expm1()
@@ -883,7 +891,7 @@ class Lattice:
             return self.growth() * (first + second + first * second)
 
     def growth(self) -> arb:
-        """How many times larger ∫|f| is at most on the planes that are moved by the heights."""
+        """Bound how many times larger ∫|f| is on the planes that are moved by the heights."""
         first, mixed, second = map(ball, self.gram)
         turned, angle = (arb(height) for height in self.heights)
         if not (turned < arb.pi() and angle < arb.pi()):
@@ -895,7 +903,7 @@ class Lattice:
         return growth.exp()
 
     def _outside(self, bell: LatticeBell) -> arb:
-        """hk Σ of a bell over the nodes outside of the box."""
+        """Bound hk Σ of a bell over the nodes outside of the box."""
         h, k = (arb(step) for step in self.steps)
         sizes = [ball(square).sqrt() for square in self.gram[::2]]
         density = 1 / (2 * arb.pi() * ball(self.gram.determinant)).sqrt()
@@ -909,7 +917,7 @@ class Lattice:
 
     @cached_property
     def bells(self) -> dict[tuple[int, int], list[LatticeBell]]:
-        """By p and q bells that are at least X^p Y^q m^μ n^{−ν}; those that reach least far."""
+        """Choose by p and q bells above X^p Y^q m^μ n^{−ν}, those that reach least far."""
         size = max(float(self.mu), 1.0)
         weights = {1 / 2, float(1 - self.gamma), 1 - 1 / (2 * size), 1 - 1 / (8 * size)}
         logs = [math.log(w) for w in weights if 0 < w < 1]
@@ -936,9 +944,10 @@ class Lattice:
         return sum(max(0.0, float(bell.log_factor.mid()) - self.log_tolerance) for bell in bells)
 
     def _bells(self, p: int, q: int, log_w: float) -> list[LatticeBell]:
-        """n >= κ, or n >= γY where γ > 1/2; for μ >= 1 and 0 < w < 1 m^μ is at most
+        """Bound X^p Y^q m^μ n^{−ν} by two bells, for a weight 0 < w < 1.
 
-        w^{1−μ}κ^μ + (1−w)^{1−μ}(γX)^μ; without the factors in w for μ <= 1.
+        n >= κ, or n >= γY where γ > 1/2; for μ >= 1 m^μ is at most w^{1−μ}κ^μ + (1−w)^{1−μ}(γX)^μ;
+        without the factors in w for μ <= 1.
         """
         rest, rate = (1 - ball(self.gamma)).log(), ball(self.gamma).log()
         mu, nu, back = ball(self.mu), ball(self.nu), arb(0)
@@ -977,7 +986,7 @@ Powers = dict[Power, Fraction]
 
 @dataclass(frozen=True)
 class Drift:
-    """L, for one μ and ν."""
+    """The drift L gives dE[T]/dB = E[LT], for one μ and ν."""
 
     mu: Fraction
     nu: Fraction
@@ -1002,20 +1011,20 @@ class Drift:
             yield power._replace(b=power.b + 1), -(self.nu + power.b) * factor
 
     def minimum(self, power: Power) -> Fraction:
-        """At most LT/T everywhere, and at most 0."""
-        return _least(self.mu, self.nu, power)
+        """Bound LT/T from below, by at most 0."""
+        return _minimum_drift(self.mu, self.nu, power)
 
 
 @lru_cache(maxsize=1024)
-def _least(mu: Fraction, nu: Fraction, power: Power) -> Fraction:
-    """At most LT/T for one power, and at most 0, from its formula in z and s.
+def _minimum_drift(mu: Fraction, nu: Fraction, power: Power) -> Fraction:
+    """Bound LT/T for one power from below, and by at most 0, from its formula in z and s.
 
     With z = (Y∂_Y T)/T = j − ky, s = (X∂_X T)/T, LT/T is ½(z² − z − ky(1−y) + sz), that is
     ½(z²(1+1/k) + z(s − 2j/k) − j + j²/k): convex in z, linear in s.
     """
     p, q, a, b = power
     ends = (Fraction(p + a), p + mu)
-    return min(Fraction(0), *(_least_along_z(s, q + b, nu + b) for s in ends))
+    return min(Fraction(0), *(_minimum_along_z(s, q + b, nu + b) for s in ends))
 
 
 def _gathered(parts: Iterable[tuple[Power, Fraction]]) -> Powers:
@@ -1025,7 +1034,7 @@ def _gathered(parts: Iterable[tuple[Power, Fraction]]) -> Powers:
     return {power: factor for power, factor in totals.items() if factor}
 
 
-def _least_along_z(s: Fraction, j: int, k: Fraction) -> Fraction:
+def _minimum_along_z(s: Fraction, j: int, k: Fraction) -> Fraction:
     bend, tilt = 1 + 1 / k, s - 2 * j / k
     z = min(max(-tilt / (2 * bend), j - k), Fraction(j))
     return (z * z * bend + z * tilt - j + j * j / k) / 2
@@ -1045,7 +1054,7 @@ WIDE = Fraction(161, 144)  # a rational number just above √5/2
 
 @dataclass(frozen=True)
 class Triangles:
-    """α, γ and δ of the family; 0 < γ < 1."""
+    """A family of triangles has α, γ and δ; 0 < γ < 1."""
 
     alpha: Fraction
     gamma: Fraction
@@ -1105,7 +1114,7 @@ class Triangles:
 
 
 class OnAPiece(NamedTuple):
-    """Balls that hold dG/dB and d²G/dB² at these B."""
+    """On a piece of B balls hold dG/dB and d²G/dB²."""
 
     slope: arb
     bend: arb
@@ -1113,9 +1122,10 @@ class OnAPiece(NamedTuple):
 
 # Proved in docs/proofs/triples.md, Lemma slope-pieces.
 def on_a_piece(triangles: Triangles, low: Fraction, high: Fraction) -> OnAPiece:
-    """By Taylor's formula at the last B, from H = E[Y(Y−X)m^{α−1}n^{−α−1}].
+    """Enclose dG/dB and d²G/dB² by Taylor's formula at the last B.
 
-    E[T] at B is at most e^{c(high−B)} times its value there, −c <= LT/T everywhere.
+    H = E[Y(Y−X)m^{α−1}n^{−α−1}], and E[T] at B is at most e^{c(high−B)} times its value there,
+    −c <= LT/T everywhere.
     """
     drift, derivatives = derivatives_of_slope(triangles.alpha)
     lattice = _lattice(triangles, high, derivatives, _SLOPE_BITS)
@@ -1142,7 +1152,7 @@ def _sum(powers: Powers, means: dict[Power, arb]) -> arb:
 
 
 def largest_moduli(drift: Drift, powers: Powers, means: dict[Power, arb], width: arb) -> arb:
-    """At least Σ|factor|E[T] on the piece of this width, by the expectations at its last B."""
+    """Bound Σ|factor|E[T] on the piece of this width, by the expectations at its last B."""
     moduli = (
         abs(ball(factor)) * means[power] * (-ball(drift.minimum(power)) * width).exp()
         for power, factor in powers.items()
@@ -1163,8 +1173,12 @@ def derivatives_of_slope(alpha: Fraction) -> tuple[Drift, list[Powers]]:
 def _lattice(
     triangles: Triangles, square: Fraction, derivatives: Iterable[Powers], bits: int
 ) -> Lattice:
-    """For all that stands in them, as fine as so many bits of G − 1 at the larger end ask for."""
-    powers = tuple(dict.fromkeys(power for powers_of_one in derivatives for power in powers_of_one))
+    """Make a lattice for all powers in the derivatives, as fine as bits of G − 1 ask for."""
+    powers = tuple(
+        dict.fromkeys(
+            power for powers_of_derivative in derivatives for power in powers_of_derivative
+        )
+    )
     alpha, gram = triangles.alpha, triangles.at(square).gram
     size = max(triangles.ends_in_floats) - float(triangles.factor.log().mid())
     spread = 2 * max(0.0, -math.log(triangles.delta))

@@ -37,9 +37,9 @@ from symacct.kernel.sums.order_search import crossing, golden_valley
 
 @dataclass(frozen=True)
 class TriangleSearch:
-    """How a place of the maximum is looked for, and when the search gives up.
+    """The search for a maximum has these constants, which also say when it gives up.
 
-    No bound rests on these: they decide what is tried, and what is proved of it holds anyway.
+    No bound rests on them: they decide what is tried, and what is proved of it holds anyway.
     """
 
     #: Bits of a place that is tried: as many as the cell that is proved about it needs.
@@ -83,7 +83,7 @@ class TriangleSearch:
 
 @dataclass(frozen=True)
 class EquilateralSearch:
-    """How the largest order is looked for at which the equilateral triangle is the worst."""
+    """The search for the largest order with the equilateral triangle worst has these constants."""
 
     #: Bits of float64, in which the two ends are compared.
     bits: int = 53
@@ -108,7 +108,7 @@ SHARES = (Fraction(1, 1000), Fraction(1, 50), Fraction(3, 20), Fraction(1, 2))
 
 @dataclass(frozen=True)
 class TriangleEnd:
-    """An end, which may be the maximum, on whose cell nothing is larger."""
+    """An end may be the maximum, and on its cell nothing is larger."""
 
     triple: Triple
     low: Fraction
@@ -121,7 +121,7 @@ class TriangleEnd:
 
 @dataclass(frozen=True)
 class Summit:
-    """A maximum inside: on its cell G″ <= −bend < 0."""
+    """A summit is a maximum inside, on whose cell G″ <= −bend < 0."""
 
     triangles: Triangles
     low: Fraction
@@ -129,7 +129,7 @@ class Summit:
     bend: arb
 
     def refined(self, bits: int) -> tuple[Triple, arb]:
-        """A triple, and at most the share of its G − 1 by which the maximum is above it.
+        """Return a triple, and bound the share of its G − 1 by which the maximum is above it.
 
         G′²/(2 bend): as much as a parabola rises on from there.
         """
@@ -144,7 +144,7 @@ Place = TriangleEnd | Summit
 
 
 def turning(triangles: Triangles, low: Fraction, high: Fraction, bits: int) -> Fraction:
-    """A place between, and above 0, where dG/dB is about 0, falling; by few bits first."""
+    """Search a place between, and above 0, where dG/dB is about 0, falling; by few bits first."""
     if bits > _SEARCH.bits:
         place, reach = (
             turning(triangles, low, high, _SEARCH.bits),
@@ -176,7 +176,7 @@ def worst(triangles: Triangles) -> tuple[Place, ...] | None:
 
 @functools.lru_cache(maxsize=256)
 def equilateral_order(gamma: Fraction, delta: Fraction) -> Fraction | None:
-    """About the largest order at which B = δ² is proved to be the worst; None if none is found.
+    """Search about the largest order at which B = δ² is proved to be the worst; else None.
 
     Nothing rests on where it is looked for: at some share of the order from which on float64 sees
     the other end above. Of little noise it would take seconds to find an order near 1.
@@ -227,7 +227,7 @@ def _is_quick(triangles: Triangles) -> bool:
 
 # Proved in docs/proofs/triples.md, Lemma half-share.
 def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
-    """The larger end, and the least share of G − 1 that is proved to be enough."""
+    """Return the larger end, and the smallest share of G − 1 that is proved to suffice."""
     bounds = [
         RiseBounds(triangles),
         *([MeasuredRiseBounds(triangles)] if _is_quick(triangles) else []),
@@ -248,7 +248,7 @@ def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
 
 
 class RiseBounds:
-    """What is proved of G along B by a sum of exponentials, or else by the steepest rise."""
+    """Bounds of G's rise along B are by a sum of exponentials, or else by the steepest rise."""
 
     def __init__(self, triangles: Triangles) -> None:
         self.triangles = triangles
@@ -258,7 +258,7 @@ class RiseBounds:
         self.factor = triangles.factor / ball((1 - triangles.gamma) ** 2)
 
     def worst_ends(self) -> tuple[Place, ...] | None:
-        """The ends of which one is proved to be the maximum; None if neither is."""
+        """Return the ends of which one is proved to be the maximum; None if neither is."""
         first, last = self.triangles.ends_in_floats
         if last <= first and self.stays_below(_ZERO, self.top, arb(0)):
             return (self.line,)
@@ -276,7 +276,7 @@ class RiseBounds:
         return TriangleEnd(self.triangles.ends[0], _ZERO, _ZERO)
 
     def equilateral(self) -> TriangleEnd:
-        """The end B = δ², and from where on G is proved to rise to it."""
+        """Return the end B = δ², with the cell on which G is proved to rise to it."""
         high, width = self.top, self.width
         for _ in range(_SEARCH.pieces):
             if high <= 0 or width < _SEARCH.shortest * self.top:
@@ -308,7 +308,7 @@ class RiseBounds:
     def stays_below(
         self, low: Fraction, high: Fraction, spare: arb, pieces: int = _SEARCH.pieces
     ) -> bool:
-        """Is G − G(low) on the piece proved to be at most what is to spare, in so many steps?"""
+        """Decide if G − G(low) on the piece is proved to be at most `spare`, in so many steps."""
         width = min(self.width, high - low)
         for _ in range(pieces):
             if low >= high or width < _SEARCH.shortest * self.top:
@@ -323,15 +323,16 @@ class RiseBounds:
 
 
 class MeasuredRiseBounds(RiseBounds):
-    """Looks with G itself from place to place, and with balls of the slope's integral."""
+    """Measured bounds look with G itself from place to place, and with balls of its slope."""
 
     def __init__(self, triangles: Triangles) -> None:
+        """Choose the first width so that the drift changes little on it."""
         super().__init__(triangles)
         drift, derivatives = derivatives_of_slope(triangles.alpha)
         steepest = min(drift.minimum(power) for powers in derivatives for power in powers)
         if steepest:
             self.width = min(self.width, -1 / steepest)
-        self.pieces_asked = 0
+        self.integrated_pieces = 0
 
         @functools.cache
         def value(square: Fraction) -> arb:
@@ -340,7 +341,7 @@ class MeasuredRiseBounds(RiseBounds):
         self.value = value
 
     def worst(self) -> tuple[Place, ...] | None:
-        """The places of which one is proved to be the maximum; None where nothing is."""
+        """Return the places of which one is proved to be the maximum; None where nothing is."""
         squares = self.candidates()
         places = [place for square in squares if (place := self.place(square))]
         if len(places) < len(squares):
@@ -362,7 +363,7 @@ class MeasuredRiseBounds(RiseBounds):
         return sorted(square for square, height in known.items() if height > best - _SEARCH.apart)
 
     def place(self, square: Fraction) -> Place | None:
-        """The place `square` with a cell about it on which nothing is larger, if one is proved."""
+        """Prove a cell about `square` on which nothing is larger; None where that fails."""
         if square == 0:
             return self.line
         rises = self.equilateral()
@@ -382,15 +383,15 @@ class MeasuredRiseBounds(RiseBounds):
 
     def piece(self, low: Fraction, high: Fraction) -> OnAPiece:
         """By integrals, as long as these take no seconds."""
-        self.pieces_asked += 1
-        if self.pieces_asked > _SEARCH.integrated_pieces:
+        self.integrated_pieces += 1
+        if self.integrated_pieces > _SEARCH.integrated_pieces:
             return OnAPiece(arb.nan(), arb.nan())
         return on_a_piece(self.triangles, low, high)
 
     def stays_below(
         self, low: Fraction, high: Fraction, spare: arb, pieces: int = _SEARCH.pieces
     ) -> bool:
-        """Is G below throughout? G is measured where a sum shows no way on, near it its slope."""
+        """Decide if G stays below, by G itself and its slope where a sum shows no way on."""
         measured, most = low, self.value(low) + spare
         for _ in range(pieces):
             if low >= high:
@@ -420,7 +421,7 @@ class MeasuredRiseBounds(RiseBounds):
         return low
 
     def by_slope(self, low: Fraction, high: Fraction, spare: arb) -> tuple[Fraction, arb]:
-        """The end of a piece on which an integral shows no larger rise, and at most the rise."""
+        """Return the end of a piece where an integral shows no larger rise, and bound the rise."""
         while self.width >= _SEARCH.shortest * self.top:
             deadline.check()
             right = min(low + self.width, high)
@@ -438,7 +439,7 @@ class MeasuredRiseBounds(RiseBounds):
 
 
 def highest(triangles: Triangles, bits: int) -> Fraction:
-    """Where G is the largest, inside to so many bits; by what is seen at an order close by."""
+    """Search where G is the largest, inside to so many bits, by what an order close by shows."""
     first, last = triangles.ends_in_floats
     top = triangles.delta**2
     ends = {_ZERO: first, top: last}
@@ -461,7 +462,7 @@ def _measured(triangles: Triangles, squares: Iterable[Fraction]) -> dict[Fractio
 
 @functools.lru_cache(maxsize=1024)
 def _tops(triangles: Triangles) -> tuple[Fraction, ...]:
-    """Where inside the slope is 0, about those of some squares that are above their neighbours."""
+    """Search where inside the slope is 0, about squares that are above their neighbours."""
     top = triangles.delta**2
     count = min(
         max(_SEARCH.fewest_squares, math.ceil(triangles.alpha * top / 2)), _SEARCH.most_squares

@@ -417,7 +417,7 @@ class Risk:
             raise SoundnessError("reconstruction: found a lower bound of the profile, from which "
                                  "none follows; needed risk(m)")  # fmt: skip
         level = _share(baseline, "reconstruction, baseline")
-        if self._known.has_one_pair:
+        if self._known.has_fixed_pair:
             return bound(self.tpr(level), Kind.UPPER)
         what = f"reconstruction at {echo(baseline)}"
         power = self._ask(lambda height: largest_power(height, level), what)

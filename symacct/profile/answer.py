@@ -1,15 +1,15 @@
-"""The true (ε, δ) of an expression: the largest profile of its products, in either direction."""
+"""The exact conversion answers by the largest profile of an expression's products."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from flint import arb
@@ -19,12 +19,12 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.claims import Claim, Kind, Proof, Source
 from symacct.kernel.errors import AssumptionError, InfiniteError, LimitError, PrecisionError
+from symacct.kernel.exact import LazyModule
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
-from symacct.profile import selected
-from symacct.profile.below import one_run_each, products_below, triangles_below
+from symacct.profile.below import products_below, single_runs, triangles_below
 from symacct.profile.hulls import pair_above
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.pairs import products
@@ -33,6 +33,11 @@ from symacct.profile.products import BoundedPair, Product, kind_of
 from symacct.profile.proofs import BEST_OF_RUNS, NAME, PAIRS, SMOOTHED, SOURCE
 from symacct.profile.roots import log_float_of
 from symacct.profile.solve import CompositionProfile
+
+if TYPE_CHECKING:
+    from symacct.profile import selected
+else:  # which the best of several runs reads
+    selected = LazyModule("symacct.profile.selected")
 
 #: Works that leaves name for a Rényi curve, which no profile reads.
 _OF_CURVES = ("MIR17", "ZW19", "VEH14", "WBK19")
@@ -45,7 +50,7 @@ T = TypeVar("T")
 
 
 def _steered(ask: Callable[P, T]) -> Callable[P, T]:
-    """PrecisionError where numbers leave float64, in which every contour is chosen."""
+    """Raise PrecisionError where numbers leave float64, in which every contour is chosen."""
     return within_floats(
         "found numbers beyond the range of float64, in which its contour is chosen, needed "
         "smaller ones",
@@ -55,40 +60,43 @@ def _steered(ask: Callable[P, T]) -> Callable[P, T]:
 
 
 def profile(node: Node) -> Profile:
-    """The profile of a node; AssumptionError where its pairs are not known."""
+    """Make the profile of a node of its dominating pairs; AssumptionError if these are not known.
+
+    Where every product has a smoothed one beside it, the profile of these answers if it is smaller.
+    """
     if isinstance(node, RepeatAndSelect):
         return BestOfRuns(node)
-    found = products(node)
-    kind = kind_of(node, found)
-    may_exceed_curve = any(product.may_exceed_curve for product in found)
-    smoothed = [product.smoothed for product in found if product.smoothed]
-    proofs = _proofs(node, found)
+    dominating = products(node)
+    kind = kind_of(node, dominating)
+    may_exceed_curve = any(product.may_exceed_curve for product in dominating)
+    smoothed = [product.smoothed for product in dominating if product.smoothed]
+    proofs = _proofs(node, dominating)
     certified = node.claim.certified
     claim = Claim(kind, node.claim.adjacency, None, sources=_works(node), certified=certified).by(
         *proofs
     )
-    if not smoothed or len(smoothed) < len(found):
-        return Profile(found, claim, may_exceed_curve)
+    if not smoothed or len(smoothed) < len(dominating):
+        return Profile(dominating, claim, may_exceed_curve)
     claim = claim.by(SMOOTHED)
-    return Profile(found, claim, may_exceed_curve, Profile(smoothed, claim))
+    return Profile(dominating, claim, may_exceed_curve, Profile(smoothed, claim))
 
 
 def _works(node: Node) -> tuple[Source, ...]:
-    """The works that the mechanisms' pairs are of."""
-    own = (source for leaf in node.walk() if not leaf.children for source in leaf.claim.sources)
-    return (*dict.fromkeys(source for source in own if source.key not in _OF_CURVES),)
+    """Collect the works that the mechanisms' pairs are of, without those of their Rényi curves."""
+    sources = (source for leaf in node.walk() if not leaf.children for source in leaf.claim.sources)
+    return (*dict.fromkeys(source for source in sources if source.key not in _OF_CURVES),)
 
 
-def _proofs(node: Node, found: list[Product]) -> list[Proof]:
-    """What proves that the pairs dominate: of operations, of several runs, of a curve alone."""
-    is_composed = node.children or any(len(product.runs) > 1 for product in found)
-    own = dict.fromkeys(proof for product in found for proof in product.proofs)
-    return [*([PAIRS] if is_composed else []), *own]
+def _proofs(node: Node, dominating: list[Product]) -> list[Proof]:
+    """Collect what proves that pairs dominate: of operations, of several runs, of a curve alone."""
+    is_composed = node.children or any(len(product.runs) > 1 for product in dominating)
+    own_proofs = dict.fromkeys(proof for product in dominating for proof in product.proofs)
+    return [*([PAIRS] if is_composed else []), *own_proofs]
 
 
 @_steered
 def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
-    """A lower bound of ε(δ) or δ(ε): the profile of what is left by post-processing.
+    """Bound ε(δ) or δ(ε) from below by the profile of what post-processing leaves of the node.
 
     Of all its runs, to few digits where no more are to be had, or the largest of one run of each
     part; of samples of fixed size also with three means equally far apart, where soon known.
@@ -96,22 +104,26 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(SOURCE,))
 
     @_steered
-    def ask(found: list[Product], digits: int) -> Enclosure:
-        asked = Profile(found, claim)
-        ask = asked.largest_epsilon if asks_epsilon else asked.largest_delta
+    def ask(below: list[Product], digits: int) -> Enclosure:
+        known = Profile(below, claim)
+        ask = known.largest_epsilon if asks_epsilon else known.largest_delta
         return from_ball(ask(given, digits)[0], claim, digits, True)
 
-    found = _told(node, asks_epsilon, given) or _exact(node) or products_below(node)
+    below = (
+        _selections_below(node, asks_epsilon, given)
+        or _exact_products(node)
+        or products_below(node)
+    )
     try:
-        least = [ask(found, digits)]
+        bounds = [ask(below, digits)]
     except (AssumptionError, PrecisionError, LimitError):
-        least = [ask([one], digits) for one in one_run_each(found)]
+        bounds = [ask([product], digits) for product in single_runs(below)]
         with suppress(AssumptionError, PrecisionError, LimitError):
-            least.append(ask(found, _FEW_DIGITS))
+            bounds.append(ask(below, _FEW_DIGITS))
     if triangles := triangles_below(node):
         with suppress(PrecisionError, LimitError):
-            least.append(ask(triangles, digits))
-    return max(least, key=lambda x: x.lower)
+            bounds.append(ask(triangles, digits))
+    return max(bounds, key=lambda x: x.lower)
 
 
 def profile_below(node: Node) -> Profile:
@@ -120,25 +132,25 @@ def profile_below(node: Node) -> Profile:
     return Profile(products_below(node), claim)
 
 
-def _told(node: Node, asks_epsilon: bool, given: Fraction) -> list[Product]:
-    """What the best of several runs tells, in an order of the outputs that is good for this."""
+def _selections_below(node: Node, asks_epsilon: bool, given: Fraction) -> list[Product]:
+    """Bound the best of several runs from below, its outputs in an order good for this question."""
     if not isinstance(node, RepeatAndSelect):
         return []
-    found = selected.selections(products_below(node.mechanism), node.runs)
-    return [one.best(asks_epsilon, given) for one in found]
+    choices = selected.selections(products_below(node.mechanism), node.runs)
+    return [choice.best(asks_epsilon, given) for choice in choices]
 
 
-def _exact(node: Node) -> list[Product]:
-    """The products of a node that has their profile, else none."""
+def _exact_products(node: Node) -> list[Product]:
+    """Return the products of a node whose largest profile is its own, else none."""
     with suppress(AssumptionError):
-        found = products(node)
-        if kind_of(node, found) is Kind.EXACT:
-            return found
+        dominating = products(node)
+        if kind_of(node, dominating) is Kind.EXACT:
+            return dominating
     return []
 
 
 class ProfileAnswer(NamedTuple):
-    """ε(δ) or δ(ε), the order 1 + c of the nodes that gave it, and where that is proved."""
+    """An answer is ε(δ) or δ(ε), with the order 1 + c of the nodes that gave it and its proof."""
 
     value: arb
     order: float
@@ -146,28 +158,33 @@ class ProfileAnswer(NamedTuple):
 
 
 class Profile:
-    """δ(ε) and ε(δ), the largest of some products.
+    """A profile answers δ(ε) and ε(δ) as the largest over some products, in both directions.
 
-    `smoothed` is another one of which either may be answered: both are above the truth.
+    `smoothed` is another profile above the truth: where it is the smaller one it answers instead.
     """
 
     def __init__(
         self,
-        found: list[Product],
+        dominating: list[Product],
         claim: Claim,
         may_exceed_curve: bool = False,
         smoothed: Profile | None = None,
     ) -> None:
+        """Take the products that dominate, and lay out their directions, none of them twice."""
         self.claim, self.may_exceed_curve, self.smoothed = claim, may_exceed_curve, smoothed
-        self.products, self.directions = found, _directions(found)
+        self.products, self.directions = dominating, _directions(dominating)
         #: Has a record the same pair, in the same direction, whatever it is?
-        self.has_one_pair = len(found) == 1 and found[0].has_one_pair
+        self.has_fixed_pair = len(dominating) == 1 and dominating[0].has_fixed_pair
 
     @cached_property
     def tests(self) -> list[CompositionProfile]:
-        """Directions whose tests are those of the mechanism; none where they are not known."""
+        """Return directions whose tests are the mechanism's; none where these are not known."""
         tests = [product.tests for product in self.products]
-        return _directions([one for ones in tests for one in ones]) if all(tests) else []
+        return (
+            _directions([test for product_tests in tests for test in product_tests])
+            if all(tests)
+            else []
+        )
 
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
         """The Guarantee with δ(ε), ε >= 0."""
@@ -179,34 +196,34 @@ class Profile:
 
     @_steered
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
-        """ε(δ) or δ(ε), the order 1 + c of the nodes that gave it, and its proof."""
+        """Answer ε(δ) or δ(ε) by the largest direction, or by the smoothed profile if smaller."""
         if self.smoothed is not None and self.smoothed.about(asks_epsilon, given) < self.about(
             asks_epsilon, given
         ):
             with suppress(PrecisionError, LimitError):
                 return self.smoothed.answer(asks_epsilon, given, digits)
         largest = self.largest_epsilon if asks_epsilon else self.largest_delta
-        found, best = largest(given, digits)
-        order = best.order(lambda: found if asks_epsilon else BALL.number(given))
-        return ProfileAnswer(found, order, best.proof)
+        value, best = largest(given, digits)
+        order = best.order(lambda: value if asks_epsilon else BALL.number(given))
+        return ProfileAnswer(value, order, best.proof)
 
     def about(self, asks_epsilon: bool, given: Fraction) -> float:
-        """About ε(δ) or log δ(ε), which proves nothing; ∞ where that can't be told."""
+        """Estimate ε(δ) or log δ(ε) in float64 by moments, proving nothing; ∞ if they refuse."""
         with suppress(PrecisionError, LimitError):
             moments = [direction.runs.moments for direction in self.directions]
             if asks_epsilon:
                 log_delta = log_float_of(lambda: ball(given))
-                return max(each.saddle_epsilon(log_delta) for each in moments)
-            return max(each.log_delta(float(given)) for each in moments)
+                return max(moment.saddle_epsilon(log_delta) for moment in moments)
+            return max(moment.log_delta(float(given)) for moment in moments)
         return math.inf
 
     def guarantee(
         self, asks_epsilon: bool, given: Fraction, answer: ProfileAnswer, digits: int
     ) -> Guarantee:
-        """An answer with what it claims."""
+        """Make the Guarantee of an answer: its enclosure, and the claim that its proof gives."""
         claim = self.claim.by(answer.proof)
-        found, order = from_ball(answer.value, claim, digits, True), answer.order
-        epsilon, delta = (found, given) if asks_epsilon else (given, found)
+        enclosure, order = from_ball(answer.value, claim, digits, True), answer.order
+        epsilon, delta = (enclosure, given) if asks_epsilon else (given, enclosure)
         return Guarantee(
             epsilon,
             delta,
@@ -219,7 +236,7 @@ class Profile:
         )
 
     def largest_delta(self, epsilon: Fraction, digits: int) -> tuple[arb, CompositionProfile]:
-        """The largest δ(ε) over the directions, and where it is."""
+        """Compute the largest δ(ε) over the directions, and the direction that attains it."""
 
         def y() -> arb:
             return BALL.number(epsilon)
@@ -244,7 +261,10 @@ class Profile:
         return self.directions
 
     def largest_epsilon(self, delta: Fraction, digits: int) -> tuple[arb, CompositionProfile]:
-        """The largest ε(δ) over the directions, and where it is."""
+        """Compute the largest ε(δ) over the directions, and the direction that attains it.
+
+        InfiniteError where δ is below the mass that only one of two neighbouring datasets can give.
+        """
         for direction in self.directions:
             direction.runs.refuse_delta_below_mass_at_infinity(delta)
 
@@ -258,16 +278,16 @@ class Profile:
 
 
 class BestOfRuns(Profile):
-    """A bound of the profile of the best of a random number of runs, by that of one run."""
+    """The profile of the best of a random number of runs is bounded by that of one run."""
 
     def __init__(self, node: RepeatAndSelect) -> None:
-        self.may_exceed_curve, self.smoothed, self.has_one_pair = True, None, True
-        self.one_run, self.runs = profile(node.mechanism), node.runs
-        self.claim = replace(self.one_run.claim, kind=Kind.UPPER).by(BEST_OF_RUNS)
+        self.may_exceed_curve, self.smoothed, self.has_fixed_pair = True, None, True
+        self.run_profile, self.runs = profile(node.mechanism), node.runs
+        self.claim = replace(self.run_profile.claim, kind=Kind.UPPER).by(BEST_OF_RUNS)
 
     @cached_property
     def pair(self) -> Atoms:
-        """A pair that dominates the two laws of what is told, both ways."""
+        """Make a finite pair that dominates the two laws of the best output, in both directions."""
         with precision(_PAIR_BITS):
             return Atoms(pair_above(self._bounds()))
 
@@ -282,60 +302,65 @@ class BestOfRuns(Profile):
         return self.directions
 
     def _bounds(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """(e^ε, δ) of the best of runs, from δ of one run at some places on either side of 0."""
+        """Bound δ of the best of runs at places on either side of 0, as pairs (e^ε, δ)."""
         mean = selected.mean(self.runs)
-        parts = list(selected.for_all(self.runs, self._delta_of_one))
+        parts = list(selected.for_all(self.runs, self._run_delta))
         for place in self._places():
-            found = self._delta_of_one(place)
-            turned = ball(-place).exp() * found - ball(-place).expm1()
-            for part, (at, one) in itertools.product(parts, [(place, found), (-place, turned)]):
+            delta_there = self._run_delta(place)
+            exchanged = ball(-place).exp() * delta_there - ball(-place).expm1()
+            for part, (at, run_delta) in itertools.product(
+                parts, [(place, delta_there), (-place, exchanged)]
+            ):
                 if (shifted := at + part.shift) >= 0:
-                    delta = (mean * one + ball(part.left)).upper()
+                    delta = (mean * run_delta + ball(part.left)).upper()
                     yield rational(ball(shifted).exp().upper()), rational(delta)
 
     def _places(self) -> list[Fraction]:
-        """Places from 0 to where hardly anything is left, and the largest loss."""
-        largest = BALL.maximum(*(way.runs.largest for way in self.one_run.directions))
+        """List places from 0 to where hardly any δ is left, and the largest loss."""
+        largest = BALL.maximum(*(way.runs.largest for way in self.run_profile.directions))
         ends = [rational(largest.upper())] if largest.is_finite() else []
         for left in _LEFT:
             with suppress(PrecisionError, LimitError, InfiniteError):
                 share = selected.share(self.runs, left)
-                last = rational(self.one_run.answer(True, share, _FEW_DIGITS)[0].upper())
+                last = rational(self.run_profile.answer(True, share, _FEW_DIGITS)[0].upper())
                 return [*(last * i / _PLACES for i in range(_PLACES + 1)), *ends]
         return [Fraction(0), *ends]
 
-    def _delta_of_one(self, epsilon: Fraction) -> arb:
-        return self.one_run.answer(False, epsilon, _FEW_DIGITS)[0]
+    def _run_delta(self, epsilon: Fraction) -> arb:
+        return self.run_profile.answer(False, epsilon, _FEW_DIGITS)[0]
 
     @_steered
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
+        """Answer by the smallest of the bounds that the number of runs allows at this question."""
         of, ask = (
             (selected.for_delta, self._epsilon_by)
             if asks_epsilon
             else (selected.for_epsilon, self._delta_by)
         )
         with precision(first_bits(digits)):
-            parts = of(self.runs, self._delta_of_one, given)
+            parts = of(self.runs, self._run_delta, given)
             return min((ask(part, given, digits) for part in parts), key=lambda x: float(x[0]))
 
     def _epsilon_by(
         self, part: selected.ShiftedBound, given: Fraction, digits: int
     ) -> ProfileAnswer:
+        """Bound ε(δ) by ε₁((δ − left)/E[K]) + shift, ε₁ that of one run; 0 where δ(0) <= δ."""
         at_0 = self._delta_by(part, Fraction(0), _FEW_DIGITS)
         if at_0.value <= ball(given):
             return at_0._replace(value=arb(0))
         share = selected.share(self.runs, given - part.left)
-        found = self.one_run.answer(True, share, digits)
-        return found._replace(value=found.value + ball(part.shift))
+        answer = self.run_profile.answer(True, share, digits)
+        return answer._replace(value=answer.value + ball(part.shift))
 
     def _delta_by(self, part: selected.ShiftedBound, given: Fraction, digits: int) -> ProfileAnswer:
+        """Bound δ(ε) by one shifted bound: E[K] δ₁(ε − shift) + left, at most 1."""
         left = given - part.shift
-        answer = self.one_run.answer(False, abs(left), digits)
-        found = answer.value
+        answer = self.run_profile.answer(False, abs(left), digits)
+        value = answer.value
         if left < 0:  # of the pairs exchanged
-            found = ball(left).exp() * found - ball(left).expm1()
-        found = selected.mean(self.runs) * found + ball(part.left)
-        return answer._replace(value=found.min(arb(1)))
+            value = ball(left).exp() * value - ball(left).expm1()
+        value = selected.mean(self.runs) * value + ball(part.left)
+        return answer._replace(value=value.min(arb(1)))
 
 
 @products.register
@@ -349,20 +374,20 @@ def _largest(
     is_larger: Callable[[CompositionProfile, arb], bool],
     directions: list[CompositionProfile],
 ) -> tuple[arb, CompositionProfile]:
-    """The largest value over the directions, those that may be it worked out in full."""
-    best, found = _first(value, directions)
+    """Compute the largest value over the directions, in full only for those that may attain it."""
+    best, largest = _first(value, directions)
     for other in directions:
-        if other is not best and is_larger(other, found):
+        if other is not best and is_larger(other, largest):
             another = value(other)
-            best = other if another > found else best
-            found = found.max(another)
-    return found, best
+            best = other if another > largest else best
+            largest = largest.max(another)
+    return largest, best
 
 
 def _first(
     value: Callable[[CompositionProfile], arb], directions: list[CompositionProfile]
 ) -> tuple[CompositionProfile, arb]:
-    """The first one whose value can be had: the others may be told to be smaller by few digits."""
+    """Compute the value of the first direction that has one; others may soon prove smaller."""
     *others, last = directions
     for direction in others:
         with suppress(PrecisionError, LimitError):
@@ -370,27 +395,21 @@ def _first(
     return last, value(last)
 
 
-def _directions(found: list[Product]) -> list[CompositionProfile]:
-    """Each product both ways, or one where that is all; none twice."""
+def _directions(dominating: list[Product]) -> list[CompositionProfile]:
+    """Lay out every product in both directions, or in one where that is all; none twice."""
     every: dict[object, CompositionProfile] = {}
-    for product in found:
+    for product in dominating:
         for way in product.directions:
             every.setdefault(_oriented(product, way.reverse), way)
     return list(every.values())
 
 
 def _oriented(product: Product, reverse: bool) -> tuple[frozenset[tuple[Part, int]], bool]:
-    """The pairs as they stand, where they are known so the other way round too."""
+    """Identify a direction by its parts and counts, turned where the exchanged pairs are known."""
     exchanged = [(part.exchanged, k) for part, k in product.runs]
     turned = [(part, k) for part, k in exchanged if part is not None]
-    if reverse and len(turned) == len(exchanged):
-        return _counted(turned), False
-    return _counted(product.runs), reverse
-
-
-def _counted(runs: Iterable[tuple[Part, int]]) -> frozenset[tuple[Part, int]]:
-    """In no order, and as often as it is run each part once."""
+    is_turned = reverse and len(turned) == len(exchanged)
     counts: Counter[Part] = Counter()
-    for part, k in runs:
+    for part, k in turned if is_turned else product.runs:
         counts[part] += k
-    return frozenset(counts.items())
+    return frozenset(counts.items()), reverse and not is_turned

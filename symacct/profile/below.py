@@ -1,4 +1,4 @@
-"""Products that an expression has at least: what is left of it by post-processing.
+"""Products below an expression's profile are what post-processing leaves of it.
 
 Dropping a part of a composition is post-processing; so is asking about one record of a group, where
 no pairs of all of it are known. A record may be replaced by one that contributes what all others
@@ -25,44 +25,45 @@ from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
-from symacct.profile import selected
 from symacct.profile.pairs import either, law_of, products, products_of
-from symacct.profile.products import Pair, Product, are_of_one_group, kind_of
+from symacct.profile.products import Pair, Product, kind_of, share_group
 
 if TYPE_CHECKING:
+    from symacct.profile import selected
     from symacct.profile.losses import fixed_size
 else:
     fixed_size = LazyModule("symacct.profile.losses.fixed_size")
+    selected = LazyModule("symacct.profile.selected")
 
-_MOST_WAYS = 256  # in which runs may lie, each a product to be worked out
+_MOST_CHOICES = 256  # in which runs may lie, each a product to be worked out
 _FEW = 16  # runs, which may lie half one way and half the other
 _MANY = 20  # runs, of which the moments of three means fall
 _NOTHING = Pair(())
 
 
-def one_run_each(found: list[Product]) -> list[Product]:
-    """Each part alone, run once: less than all of them, and in closed form."""
-    parts = {part for product in found for part, _ in product.runs}
+def single_runs(products: list[Product]) -> list[Product]:
+    """Return the product of one run of each part: less than all of them, and in closed form."""
+    parts = {part for product in products for part, _ in product.runs}
     return [Pair.of(part) for part in parts]
 
 
 # Proved in docs/proofs/pairs.md, Lemma lower-profiles.
 def products_below(node: Node) -> list[Product]:
-    """Products none of which has a larger profile than the node; an empty one says nothing."""
+    """Return products of which none has a larger profile than the node; an empty one has 0."""
     try:
-        found = _below(node)
+        below = _below(node)
     except AssumptionError:  # several mechanisms run on one sample
         return [_NOTHING]
-    return _of_few_records(found, node.claim.adjacency.group)
+    return _of_few_records(below, node.claim.adjacency.group)
 
 
-def _of_few_records(found: list[Product], most: int) -> list[Product]:
-    """The products of at most so many records: an operation about one may read a group's curve."""
-    return [one for one in found if (one.size or most) <= most] or [_NOTHING]
+def _of_few_records(products: list[Product], most: int) -> list[Product]:
+    """Keep products of at most so many records: an operation on one may read a group's curve."""
+    return [product for product in products if (product.size or most) <= most] or [_NOTHING]
 
 
 def triangles_below(node: Node) -> list[Product]:
-    """Pairs below the truth with the two records and all others equally far apart.
+    """Return pairs below the truth with the two records and all others equally far apart.
 
     These are three means in a plane, in every run of Gaussian noise on a sample of fixed size; []
     where there are not several, or the answers are no vectors.
@@ -71,11 +72,11 @@ def triangles_below(node: Node) -> list[Product]:
     triangles = {part: _triangle(part) for part, count in terms if count >= _MANY}
     if not any(triangles.values()):
         return []
-    choices = [
+    products_of_parts = [
         [(product, count) for product in triangles.get(part) or _of_records(node, part)]
         for part, count in terms
     ]
-    return [Pair.side_by_side(choice) for choice in itertools.product(*choices)]
+    return [Pair.side_by_side(choice) for choice in itertools.product(*products_of_parts)]
 
 
 def _triangle(node: Node) -> list[Product]:
@@ -89,7 +90,7 @@ def _triangle(node: Node) -> list[Product]:
 
 
 def _squared_side(node: Node) -> Exact:
-    """Δ²/σ² of all queries with Gaussian noise whose answers are vectors.
+    """Return Δ²/σ² of all queries with Gaussian noise whose answers are vectors.
 
     Three of them may be so far apart from each other. Real numbers may not, nor two laws, which are
     those of two records.
@@ -108,8 +109,8 @@ def _below(node: Node) -> list[Product]:
 @_below.register
 def _(node: Mechanism) -> list[Product]:
     """Laws that some neighbours have in all runs."""
-    found = [product for law in law_of(node).fixed for product in products_of(law)]
-    return [product for product in found if product.is_attained] or [_NOTHING]
+    fixed = [product for law in law_of(node).fixed for product in products_of(law)]
+    return [product for product in fixed if product.is_attained] or [_NOTHING]
 
 
 @_below.register
@@ -121,29 +122,34 @@ def _(node: RepeatAndSelect) -> list[Product]:
 @_below.register
 def _(node: Compose) -> list[Product]:
     choices = [_ways(_of_records(node, part), count) for part, count in node.terms.items()]
-    if math.prod(map(len, choices)) > _MOST_WAYS:
-        choices = [found[-1:] for found in choices]
+    if math.prod(map(len, choices)) > _MOST_CHOICES:
+        choices = [ways[-1:] for ways in choices]
     every = [[*itertools.chain(*choice)] for choice in itertools.product(*choices)]
     return [
-        Pair.side_by_side(choice) for choice in every if are_of_one_group(one for one, _ in choice)
+        Pair.side_by_side(choice)
+        for choice in every
+        if share_group(product for product, _ in choice)
     ]
 
 
 def _of_records(node: Node, part: Node) -> list[Product]:
-    """What says something of the node's neighbours: of a larger group one record."""
-    found, group = products_below(part), node.claim.adjacency.group
-    if isinstance(part, GroupPrivacy) and any((one.size or group) > group for one in found):
+    """Return the products below a part that are about the node's neighbours, or one record's."""
+    below, group = products_below(part), node.claim.adjacency.group
+    if isinstance(part, GroupPrivacy) and any((product.size or group) > group for product in below):
         return products_below(part.mechanism)
-    return _of_few_records(found, group)
+    return _of_few_records(below, group)
 
 
-def _ways(found: list[Product], count: int) -> list[list[tuple[Product, int]]]:
-    """One product in all runs; of two of finite laws each in half of them, too."""
-    ways = [[(product, count)] for product in found]
-    parts = [part for product in found for part, _ in product.runs]
-    if len(found) == 2 and 1 < count <= _FEW and all(part.finite is not None for part in parts):
-        more, less = count - count // 2, count // 2
-        ways += [list(zip(found, halves, strict=True)) for halves in {(more, less), (less, more)}]
+def _ways(products: list[Product], count: int) -> list[list[tuple[Product, int]]]:
+    """List how runs may choose of products: one in all, or of two finite ones each in half."""
+    ways = [[(product, count)] for product in products]
+    parts = [part for product in products for part, _ in product.runs]
+    if len(products) == 2 and 1 < count <= _FEW and all(part.finite is not None for part in parts):
+        more_runs, fewer_runs = count - count // 2, count // 2
+        ways += [
+            list(zip(products, halves, strict=True))
+            for halves in {(more_runs, fewer_runs), (fewer_runs, more_runs)}
+        ]
     return ways
 
 
@@ -151,8 +157,8 @@ def _ways(found: list[Product], count: int) -> list[list[tuple[Product, int]]]:
 def _(node: Sampling) -> list[Product]:
     if isinstance(node, PoissonSubsample) and not node.is_one_step():
         with contextlib.suppress(AssumptionError):
-            if (found := products(node)) and kind_of(node, found) is Kind.EXACT:
-                return found
+            if (pairs := products(node)) and kind_of(node, pairs) is Kind.EXACT:
+                return pairs
     return [product.sampled(node.gamma) for product in _of_records(node, node.mechanism)]
 
 
@@ -165,16 +171,16 @@ def _(node: Either) -> list[Product]:
 @_below.register
 def _(node: Failing) -> list[Product]:
     below = products_below(node.mechanism)
-    return [found.failing(node.parameters()["delta"]) for found in below]
+    return [product.failing(node.parameters()["delta"]) for product in below]
 
 
 @_below.register
 def _(node: GroupPrivacy) -> list[Product]:
     """Pairs of the whole group where these are known, else one record of it."""
     with contextlib.suppress(AssumptionError):
-        found = [product for product in products(node) if product.kind is Kind.EXACT]
-        if found:
-            return found
+        exact = [product for product in products(node) if product.kind is Kind.EXACT]
+        if exact:
+            return exact
     return products_below(node.mechanism)
 
 

@@ -1,4 +1,4 @@
-"""The exact profile in closed form: finite sums, one lattice, what is not sampled."""
+"""Closed forms give the exact profile: finite sums, one lattice, unsampled noise."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from flint import arb, ctx, fmpz, fmpz_poly
 
@@ -15,9 +16,8 @@ from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import floor
 from symacct.kernel.claims import Proof
-from symacct.kernel.exact import Exact, exact
+from symacct.kernel.exact import Exact, LazyModule, exact
 from symacct.kernel.sums.balls import ball, normal_tail, up_to
-from symacct.profile.grids import Nodes
 from symacct.profile.losses.finite import (
     Atoms,
     binary_profile,
@@ -41,6 +41,11 @@ from symacct.profile.roots import (
 )
 from symacct.profile.runs import DirectedRuns, Number, total_mass_at_infinity
 
+if TYPE_CHECKING:
+    from symacct.profile import grids
+else:  # which most closed forms do not need
+    grids = LazyModule("symacct.profile.grids")
+
 # --- binomial tails
 #
 # Many values of the profile of a binary pair: its binomial tails as one table of sums.
@@ -51,44 +56,53 @@ _MANY = 8
 
 
 def profile_for(part: Atoms, count: int, reverse: bool, times: int) -> Callable[[arb], arb]:
-    """`binary_profile` as a function of y at the current precision, asked for so many y."""
+    """Return `binary_profile` as a function of y, by a table of tails where it is asked often."""
     if times < _MANY or _width(part, count) > _MOST_TERMS:
         return partial(binary_profile, part, count, reverse=reverse)
     return partial(_tabled, part, count, reverse)
 
 
 def _width(part: Atoms, count: int) -> float:
-    """About how many terms there are above the least that matters."""
+    """Estimate how many terms of a binomial law are above the smallest that matters."""
     (p, _), _ = losses(part, False)
     share = float(p)
     return 2 * math.sqrt(2 * (ctx.prec + _BINOMIAL_SPARE_BITS) * count * share * (1 - share)) + 40
 
 
 def _tabled(part: Atoms, count: int, reverse: bool, y: arb) -> arb:
+    """Compute the profile of a binary part at y from the tables of its binomial tails."""
     high, low, p, q = _tables(part, count, reverse, ctx.prec)
-    least = first_crossing(y, count, high, low)
-    return arb(0) if least > count else p.above(least) - y.exp() * q.above(least)
+    crossing_count = first_crossing(y, count, high, low)
+    return (
+        arb(0)
+        if crossing_count > count
+        else p.above(crossing_count) - y.exp() * q.above(crossing_count)
+    )
 
 
 @lru_cache(16)
 def _tables(part: Atoms, count: int, reverse: bool, bits: int) -> tuple[arb, arb, Tails, Tails]:
-    """Both losses and both laws' tails, at this precision."""
+    """Compute both losses and the tails of both laws, at this precision."""
     (p0, q0), (p1, q1) = losses(part, reverse)
     tails = Tails(p0, p1, count), Tails(q0, q1, count)
     return (p0 / q0).log(), (p1 / q1).log(), *tails
 
 
 class Tails:
-    """Σ_{i>=j} C(k,i) a^i b^{k−i} for every j, terms below 2^{−bits} of the whole in one bound."""
+    """Binomial tails are Σ_{i>=j} C(k,i) a^i b^{k−i} for every j, by one table of sums.
+
+    Terms below 2^{−bits} of the whole are in one bound.
+    """
 
     def __init__(self, a: arb, b: arb, count: int) -> None:
+        """Sum the terms from both ends up to the largest one."""
         self.whole = (a + b) ** count
         share, odds = a / (a + b), a / b
         mode = min(count, int(float(share.mid()) * (count + 1)))
         largest = self.whole * _term(count, mode, share)
-        least = self.whole * arb(2) ** -(ctx.prec + _BINOMIAL_SPARE_BITS)
-        rising, above = _terms(largest, least, count, mode, odds)
-        falling, below = _terms(largest, least, count, count - mode, 1 / odds)
+        negligible = self.whole * arb(2) ** -(ctx.prec + _BINOMIAL_SPARE_BITS)
+        rising, above = _terms(largest, negligible, count, mode, odds)
+        falling, below = _terms(largest, negligible, count, count - mode, 1 / odds)
         self.first = mode - len(falling)
         self.below = self.whole - below
         self.sums, total = [above], above
@@ -111,18 +125,18 @@ def _term(count: int, j: int, share: arb) -> arb:
         return (log + j * share.log() + (count - j) * (-share).log1p()).exp()
 
 
-def _terms(term: arb, least: arb, count: int, j: int, odds: arb) -> tuple[list[arb], arb]:
-    """The terms after the j-th, C(k, j+1)/C(k, j) = (k−j)/(j+1), and a bound of the rest."""
-    found: list[arb] = []
+def _terms(term: arb, negligible: arb, count: int, j: int, odds: arb) -> tuple[list[arb], arb]:
+    """Return the terms after the j-th, C(k, j+1)/C(k, j) = (k−j)/(j+1), and bound the rest."""
+    terms: list[arb] = []
     while j < count:
         deadline.check()
         ratio = odds * (count - j) / (j + 1)
-        if ratio < 1 and term < least:
-            return found, up_to(term * ratio / (1 - ratio))
+        if ratio < 1 and term < negligible:
+            return terms, up_to(term * ratio / (1 - ratio))
         term *= ratio
         j += 1
-        found.append(term)
-    return found, arb(0)
+        terms.append(term)
+    return terms, arb(0)
 
 
 # --- one lattice
@@ -140,38 +154,38 @@ _CUT_BITS = 8  # of those, for what is left out at an end
 
 
 def lattice_form(runs: Runs, reverse: bool) -> Value | None:
-    """D of runs on one lattice."""
-    return partial(lattice_profile, runs, reverse) if on_one_lattice(runs) else None
+    """Return D of runs whose losses share a lattice, else None."""
+    return partial(lattice_profile, runs, reverse) if share_lattice(runs) else None
 
 
-def on_one_lattice(runs: Runs) -> bool:
-    """Are all losses known to be on one lattice of few nodes?"""
+def share_lattice(runs: Runs) -> bool:
+    """Decide if all losses are known to be on one lattice of few nodes."""
     lattices = _lattices(runs)
-    found = _common_step(tuple(one.apart for one in lattices))
-    if found is None:
+    common = _common_step(tuple(lattice.apart for lattice in lattices))
+    if common is None:
         return False
-    strides = zip(found[1], lattices, runs, strict=True)
-    squares = (k * (n * one.deviation) ** 2 for n, one, (_, k) in strides)
+    strides = zip(common[1], lattices, runs, strict=True)
+    squares = (k * (n * lattice.deviation) ** 2 for n, lattice, (_, k) in strides)
     return 2 * math.sqrt(2 * _USUAL * sum(squares)) <= _MOST_NODES
 
 
 def lattice_profile(runs: Runs, reverse: bool, y: arb) -> arb:
-    """D(y) to about flint's current precision."""
+    """Compute D(y) of runs on one lattice to about flint's current precision."""
     nodes, missing = _law(runs, reverse, ctx.prec)
     with ctx.workprec(ctx.prec + _SPARE_BITS):
-        found = nodes.profile(y)
-    return found + up_to(missing)
+        value = nodes.profile(y)
+    return value + up_to(missing)
 
 
 def _lattices(runs: Runs) -> list[LossLattice]:
-    """The lattice of each part; nothing where a part has none."""
-    found = [one for part, _ in runs if (one := part.lattice) is not None]
-    return found if len(found) == len(runs) else []
+    """Return the lattice of each part; [] where one has none."""
+    lattices = [lattice for part, _ in runs if (lattice := part.lattice) is not None]
+    return lattices if len(lattices) == len(runs) else []
 
 
 @lru_cache(64)
 def _common_step(apart: tuple[Exact, ...]) -> tuple[Exact, tuple[int, ...]] | None:
-    """The widest step of a lattice of all these, and how many of it each of them is.
+    """Compute the widest step of a lattice of all these steps, and each step's multiple of it.
 
     None where there may be no such lattice.
     """
@@ -188,24 +202,24 @@ def _common_step(apart: tuple[Exact, ...]) -> tuple[Exact, tuple[int, ...]] | No
 
 
 @lru_cache(8)
-def _law(runs: Runs, reverse: bool, bits: int) -> tuple[Nodes, arb]:
-    """The law of the loss of all runs at this precision, and what is missing of it."""
+def _law(runs: Runs, reverse: bool, bits: int) -> tuple[grids.Nodes, arb]:
+    """Compute the law of the loss of all runs on a lattice, and the mass missing from it."""
     lattices = _lattices(runs)
-    common = _common_step(tuple(one.apart for one in lattices))
+    common = _common_step(tuple(single_law.apart for single_law in lattices))
     assert common is not None  # noqa: S101  # so it was asked
     (step, strides), fine = common, bits + _SPARE_BITS
     first, masses = arb(0), fmpz_poly([1 << fine])
     with ctx.workprec(fine):
         for stride, lattice, (_, k) in zip(strides, lattices, runs, strict=True):
-            least, own = lattice.masses(reverse, fine)
-            one = fmpz_poly([_down(p, fine) for p in own])
-            skipped, every = _power(one, k, fine)
-            first += k * least + BALL.number(step) * stride * skipped
-            skipped, masses = _product(masses, _stretched(every, stride), fine)
+            lowest, lattice_masses = lattice.masses(reverse, fine)
+            single_law = fmpz_poly([_down(p, fine) for p in lattice_masses])
+            skipped, run_masses = _power(single_law, k, fine)
+            first += k * lowest + BALL.number(step) * stride * skipped
+            skipped, masses = _product(masses, _stretched(run_masses, stride), fine)
             first += BALL.number(step) * skipped
-        found = Nodes(first, BALL.number(step), masses.coeffs(), fine)
-        missing = 1 - arb(sum(found.masses)) / arb(2) ** fine
-    return found, missing
+        nodes = grids.Nodes(first, BALL.number(step), masses.coeffs(), fine)
+        missing = 1 - arb(sum(nodes.masses)) / arb(2) ** fine
+    return nodes, missing
 
 
 def _down(x: arb, bits: int) -> int:
@@ -215,37 +229,37 @@ def _down(x: arb, bits: int) -> int:
 
 def _stretched(masses: fmpz_poly, stride: int) -> fmpz_poly:
     """f(x^stride)."""
-    found: list[fmpz | int] = [0] * (stride * masses.degree() + 1)
-    found[::stride] = list[fmpz | int](masses.coeffs())
-    return fmpz_poly(found)
+    spread: list[fmpz | int] = [0] * (stride * masses.degree() + 1)
+    spread[::stride] = list[fmpz | int](masses.coeffs())
+    return fmpz_poly(spread)
 
 
 def _power(masses: fmpz_poly, count: int, bits: int) -> tuple[int, fmpz_poly]:
-    """How many places are left out at the start, and the masses of so many runs from there on.
+    """Raise masses to a count of runs: the places left out at the start, and the masses from there.
 
-    They are rounded down, and what is next to nothing is left out at both ends.
+    They are rounded down, and what is negligible is left out at both ends.
     """
     if count == 1:
         return 0, masses
     skipped, half = _power(masses, count // 2, bits)
-    more, found = _product(half, half, bits)
+    more, product = _product(half, half, bits)
     skipped = 2 * skipped + more
     if count % 2:
-        more, found = _product(found, masses, bits)
+        more, product = _product(product, masses, bits)
         skipped += more
-    return skipped, found
+    return skipped, product
 
 
-def _product(one: fmpz_poly, other: fmpz_poly, bits: int) -> tuple[int, fmpz_poly]:
-    """Of both, less next to nothing at either end; how many places are left out at the start."""
-    found = [x >> bits for x in (one * other).coeffs()]
-    first = _negligible(found)
-    last = len(found) - _negligible(found[:first:-1])
-    return first, fmpz_poly(found[first:last])
+def _product(first_masses: fmpz_poly, second_masses: fmpz_poly, bits: int) -> tuple[int, fmpz_poly]:
+    """Multiply masses, less what is negligible at both ends, and count the places cut first."""
+    products = [x >> bits for x in (first_masses * second_masses).coeffs()]
+    first = _negligible(products)
+    last = len(products) - _negligible(products[:first:-1])
+    return first, fmpz_poly(products[first:last])
 
 
 def _negligible(masses: Sequence[fmpz]) -> int:
-    """How many of the first come to next to nothing."""
+    """Count how many of the first masses sum to what is negligible."""
     total = fmpz(0)
     for i, mass in enumerate(masses):
         total += mass
@@ -265,7 +279,7 @@ Finite = tuple[tuple[Atoms, int], ...]
 
 
 def finite_form(runs: Runs, reverse: bool) -> Value | None:
-    """D of finite laws, of so few outcomes that they may be summed; of more there are grids."""
+    """Return D of finite laws with few outcomes; else None, as grids are for more."""
     finite, others = finite_and_others(runs)
     if others or not _are_within_limit(finite):
         return None
@@ -273,26 +287,26 @@ def finite_form(runs: Runs, reverse: bool) -> Value | None:
 
 
 def finite_and_others(runs: Runs) -> tuple[Finite, Runs]:
-    """The finite parts, and the others."""
-    finite = tuple((own, k) for part, k in runs if (own := part.finite) is not None)
+    """Separate the finite parts from the others."""
+    finite = tuple((atoms, k) for part, k in runs if (atoms := part.finite) is not None)
     return finite, tuple((part, k) for part, k in runs if part.finite is None)
 
 
 def are_few(runs: Finite, others: Runs = ()) -> bool:
-    """Are the outcomes of all runs so few that they are taken one by one?
+    """Decide if the outcomes of all runs are so few that they are summed one by one.
 
     Beside others, whose runs cost their square: of many the moments fall by themselves. Not those
     of discrete Gaussian noise alone, which are summed in closed form.
     """
     outcomes = math.prod(part.outcomes(k) for part, k in runs)
-    is_one = len(others) == 1 and others[0][0].discrete_gaussian is not None
-    is_closed = is_one or on_one_lattice(others)
+    is_discrete_gaussian = len(others) == 1 and others[0][0].discrete_gaussian is not None
+    is_closed = is_discrete_gaussian or share_lattice(others)
     count = 0 if is_closed else sum(k for _, k in others)
     return outcomes <= _SUMMED and outcomes * count**2 <= _SUMMED_BESIDE
 
 
 def conditioned_profile(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
-    """P(ℓ = ∞) + Σ p D(y − ℓ) over the outcomes of finite parts beside others of profile D.
+    """Compute P(ℓ = ∞) + Σ p D(y − ℓ) over finite outcomes, beside others of profile D.
 
     The places are known to more bits, as D may fall by many orders of magnitude.
     """
@@ -302,10 +316,10 @@ def conditioned_profile(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb
 
 
 def _are_within_limit(runs: Finite) -> bool:
-    """May the outcomes be taken one by one? Of more there are contours and grids."""
+    """Decide if the outcomes may be summed one by one; of more there are contours and grids."""
     binary = _most_run(runs)
-    found = math.prod(part.outcomes(k) for part, k in runs if (part, k) != binary)
-    return found <= limits.current().outcomes
+    outcomes = math.prod(part.outcomes(k) for part, k in runs if (part, k) != binary)
+    return outcomes <= limits.current().outcomes
 
 
 def _most_run(runs: Finite) -> tuple[Atoms, int] | None:
@@ -314,7 +328,7 @@ def _most_run(runs: Finite) -> tuple[Atoms, int] | None:
 
 
 def _profile(runs: Finite, reverse: bool, y: arb) -> arb:
-    """Σ (p − e^y q)₊ over the outcomes of all runs by counts, one binary part in closed form."""
+    """Sum (p − e^y q)₊ over the outcomes of all runs by counts, one binary part in closed form."""
     binary = _most_run(runs)
     if binary is None or are_few(runs):
         every = _outcomes(runs, reverse, ctx.prec)
@@ -330,18 +344,18 @@ def _profile(runs: Finite, reverse: bool, y: arb) -> arb:
 
 @lru_cache(8)
 def _weighed(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
-    """(p, log(p/q)) of every outcome of these, for every y at this precision."""
+    """List (p, log(p/q)) of every outcome, for every y at this precision."""
     return [(p, (p / q).log()) for p, q in deadline.each(_outcomes(runs, reverse, bits))]
 
 
 @lru_cache(8)
 def _outcomes(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
-    """(p, q) of every combination of counts that both laws have, at this precision."""
-    found = [(arb(1), arb(1))]
+    """List (p, q) of every combination of counts that both laws have, at this precision."""
+    laws = [(arb(1), arb(1))]
     for part, k in runs:
-        own = multinomial_laws(part.common(reverse), k)
-        found = [(p * u, q * v) for p, q in deadline.each(found) for u, v in own]
-    return found
+        run_laws = multinomial_laws(part.common(reverse), k)
+        laws = [(p * u, q * v) for p, q in deadline.each(laws) for u, v in run_laws]
+    return laws
 
 
 # --- what is not sampled
@@ -359,7 +373,10 @@ _TERMS, _TERMS_BESIDE = 10_100, 100  # of Laplace noise, and beside Gaussian noi
 
 
 def unsampled_form(runs: Runs, reverse: bool) -> Value | None:
-    """D of few runs of unsampled Laplace noise, also beside Gaussian noise; alike both ways."""
+    """Return D of few runs of unsampled Laplace noise, also beside Gaussian noise; else None.
+
+    Both directions have the same.
+    """
     shifts, ratio = _unsampled(runs) or ((), Fraction(0))
     counts = [k for _, k in shifts]
     most = _TERMS if ratio == 0 else _TERMS_BESIDE
@@ -368,7 +385,7 @@ def unsampled_form(runs: Runs, reverse: bool) -> Value | None:
 
 
 def _unsampled(runs: Runs) -> tuple[Noise, Exact] | None:
-    """The shifts of Laplace noise, and Δ²/σ² of all Gaussian noise, where nothing else is run."""
+    """Return the shifts of Laplace noise and Δ²/σ² of all Gaussian noise; None beside others."""
     shifts, ratio = [], Fraction(0)
     for part, k in runs:
         if part.laplace_shift is not None:
@@ -381,7 +398,10 @@ def _unsampled(runs: Runs) -> tuple[Noise, Exact] | None:
 
 
 def profile(noise: Noise, ratio: Exact, y: arb) -> arb:
-    """D(y), for |y| below the largest loss where there is no Gaussian noise."""
+    """Compute D(y) of unsampled noise by sums over knots.
+
+    Without Gaussian noise |y| is to be below the largest loss.
+    """
     shifts, counts = [BALL.number(s) for s, _ in noise], [k for _, k in noise]
     top = sum((k * s for s, k in zip(shifts, counts, strict=True)), arb(0))
     mu, count, total = BALL.number(ratio).sqrt(), sum(counts), arb(0)
@@ -404,20 +424,20 @@ def profile(noise: Noise, ratio: Exact, y: arb) -> arb:
 
 @lru_cache(16)
 def _knots(counts: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
-    """(Σ ±1 of each kind, the coefficients of Π C(k, j) (2+x)^{k−j}(2−x)^j), for all j."""
-    above, below, found = fmpz_poly([2, 1]), fmpz_poly([2, -1]), []
+    """List for all j (Σ ±1 of each kind, the coefficients of Π C(k, j) (2+x)^{k−j}(2−x)^j)."""
+    above, below, knots = fmpz_poly([2, 1]), fmpz_poly([2, -1]), []
     for chosen in itertools.product(*(range(k + 1) for k in counts)):
         deadline.check()
         product = fmpz_poly([1])
         for k, j in zip(counts, chosen, strict=True):
             product *= above ** (k - j) * below**j * math.comb(k, j)
         places = [2 * j - k for k, j in zip(counts, chosen, strict=True)]
-        found.append((places, [int(product[m]) for m in range(sum(counts) + 1)]))
-    return found
+        knots.append((places, [int(product[m]) for m in range(sum(counts) + 1)]))
+    return knots
 
 
 def _integrals(start: arb, end: arb, count: int) -> tuple[list[arb], list[arb]]:
-    """∫ e^{u/2} u^{m−1}/(m−1)! du from start to end, and with e^{−u/2}, for 1 <= m <= count."""
+    """Compute ∫ e^{±u/2} u^{m−1}/(m−1)! du from start to end, for 1 <= m <= count."""
     ups, downs = (end / 2).exp(), (start / 2).exp()
     rising, falling = [2 * (ups - downs)], [2 * (1 / downs - 1 / ups)]
     high, low = arb(1), arb(1)
@@ -429,7 +449,7 @@ def _integrals(start: arb, end: arb, count: int) -> tuple[list[arb], list[arb]]:
 
 
 def _smoothed(v: arb, end: arb, mu: arb, count: int) -> tuple[list[arb], list[arb]]:
-    """∫ e^{u/2} u^{m−1}/(m−1)! Φ((u−v)/μ + μ/2) du from 0 to end, and with −u, −μ: by parts.
+    """Compute ∫ e^{±u/2} u^{m−1}/(m−1)! Φ((u−v)/μ ± μ/2) du from 0 to end, by parts.
 
     e^{±u/2}φ((u−v)/μ ± μ/2) = e^{±v/2−μ²/8}φ((u−v)/μ), of which the powers' integrals are known.
     """
@@ -455,21 +475,25 @@ def _smoothed(v: arb, end: arb, mu: arb, count: int) -> tuple[list[arb], list[ar
 
 
 def closed_form(runs: Runs, reverse: bool) -> Value | None:
-    """D(y) as a function of y at flint's current precision; None where only a contour gives it."""
-    found = proved_form(runs, reverse)
-    return None if found is None else found[0]
+    """Return D as a function of y at flint's precision; None where only a contour gives it."""
+    form = proved_form(runs, reverse)
+    return None if form is None else form[0]
 
 
 def proved_form(runs: Runs, reverse: bool) -> tuple[Value, Proof] | None:
-    """`closed_form`, and where it is proved."""
+    """Return the closed form of D and its proof, or None where there is none.
+
+    No run has D = 0, and one run the hockey-stick divergence of its loss.
+    """
     if not runs:
         return lambda y: arb(0), AT_0
     if len(runs) == 1 and runs[0][1] == 1:
         part = runs[0][0]
         return partial(part.hockey_stick, reverse=reverse), part.proof
-    for ask, proof in _FORMS:
-        if (form := ask(runs, reverse)) is not None:
-            return form, proof
+    if all(part.has_closed_sums for part, _ in runs):
+        for ask, proof in _FORMS:
+            if (form := ask(runs, reverse)) is not None:
+                return form, proof
     kinds = {type(part) for part, _ in runs}
     return kinds.pop().form_of_runs(runs, reverse) if len(kinds) == 1 else None
 
@@ -489,7 +513,7 @@ _FORMS: tuple[tuple[Callable[[Runs, bool], Value | None], Proof], ...] = (
 
 @dataclass(eq=False)
 class ClosedForm:
-    """D as a function of y at flint's current precision; it takes about so many nodes' time."""
+    """A closed form strategy knows D as a function of y, at the time of about so many nodes."""
 
     runs: DirectedRuns
     formula: Value
@@ -506,11 +530,11 @@ class ClosedForm:
         return self.formula(y) if end is None else end
 
     def delta(self, y: Number, digits: float) -> arb:
-        """D(y) to so many digits, at growing precision."""
+        """Compute D(y) to so many digits, at growing precision."""
         return at_digits(lambda: self.value(y()), digits, lambda: f"δ at ε = {float_of(y):.6g}")
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
-        """Is D(y) at most the bound?"""
+        """Decide if D(y) is at most the bound, by values of few digits first."""
 
         def roughly(digits: float) -> arb:
             with ctx.workprec(bits_for(digits)):
@@ -519,15 +543,15 @@ class ClosedForm:
         return decided_by_digits(roughly, bound)
 
     def root(self, delta: Fraction, digits: float) -> arb:
-        """Between points at which balls decide, at growing precision."""
-        found = None
+        """Enclose the root of D = δ between points at which balls decide, at growing precision."""
+        root = None
         for bits in (bits_for(0), *precisions(digits)):  # at few first: many are asked for seldom
             with ctx.workprec(bits):
                 goal = ball(delta)
                 if self.runs.have_an_end:  # a moment costs more than a value of D
-                    found = before_the_end(self.formula, goal, found, self.runs.largest)
+                    root = before_the_end(self.formula, goal, root, self.runs.largest)
                 else:
-                    found = crossing(self.formula, goal, found, self.runs.about_root)
-            if found is not None and accuracy(found) >= digits:
-                return found
+                    root = crossing(self.formula, goal, root, self.runs.about_root)
+            if root is not None and accuracy(root) >= digits:
+                return root
         raise undecided(f"ε at δ = {float(delta):.6g}", digits)

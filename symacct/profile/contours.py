@@ -1,4 +1,4 @@
-"""δ(ε) and ε(δ) by a contour integral of the moments, with all of its errors proved."""
+"""Contour integrals of the moments give δ(ε) and ε(δ), with all of their errors proved."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _BITS = 64
 _MOST_RUNS = 64
 _MOST_LOSSES = 16  # of all runs
 _MOST_FIRST = 2**18
-_LEAST = 256  # nodes that are tapered in any case
+_ALWAYS_TAPERED = 256  # nodes that are tapered in any case
 _ORDERS = (6, 9, 13, 19, 27, 38, 54)
 _SHARES = (1.0, 0.9, 0.8, 0.7)  # of a step, so as not to be near an alias
 _STRIDES = tuple(sorted({round(2 ** (j / 2)) for j in range(28)}))
@@ -60,7 +60,10 @@ _LIKELY_ORDER = _LIKELY_NEED = 60.0
 
 @dataclass(frozen=True)
 class Taper:
-    """Nodes s = c + inh, n >= `first`, on Re z = `a`, to the order p, with the stride m."""
+    """A taper weights the last nodes s = c + inh, n >= `first`, on Re z = `a`.
+
+    Its order is p, its stride m: each block of m nodes has one weight.
+    """
 
     runs: PartRuns
     reverse: bool
@@ -72,19 +75,21 @@ class Taper:
 
     @cached_property
     def amplitudes(self) -> list[tuple[arb, arb_poly]]:
-        """The losses, and series with bounds of |g_J^{(j)}|/j! summed over the nodes."""
+        """Return the losses J and series that bound |g_J^{(j)}|/j!, summed over the nodes."""
         with ctx.workprec(_BITS):
             turning = losses(self.runs, self.reverse)
             length = len(turning) * self.order + 1
-            found = [self._kernel(length)]
+            amplitudes = [self._kernel(length)]
             for part, count in self.runs:
                 kinds = [
                     _powers(series, count, length)
                     for series in part.amplitude_bounds(self.a, self.start, length)
                 ]
-                own = [_product(chosen, count, length) for chosen in _choices(kinds, count)]
-                found = [(series * more).truncate(length) for series in found for more in own]
-        return list(zip(turning, found, strict=True))
+                products = [_product(chosen, count, length) for chosen in _choices(kinds, count)]
+                amplitudes = [
+                    (series * more).truncate(length) for series in amplitudes for more in products
+                ]
+        return list(zip(turning, amplitudes, strict=True))
 
     @property
     def start(self) -> float:
@@ -92,12 +97,15 @@ class Taper:
         return self.first * self.h
 
     def _kernel(self, length: int) -> arb_poly:
-        """Σ_{n>=N} |(1/(s(s+1)))^{(j)}|/j! <= (1+N)(j+1)t^{−j−2}, as |s|, |s+1| >= nh >= t."""
+        """Bound Σ_{n>=N} |(1/(s(s+1)))^{(j)}|/j! by (1+N)(j+1)t^{−j−2}.
+
+        There |s| and |s+1| are at least nh >= t.
+        """
         t = arb(self.start)
         return arb_poly([(1 + self.first) * (j + 1) * t ** (-j - 2) for j in range(length)])
 
     def left_out(self, y: arb, order: int) -> arb:
-        """An upper bound of |Σ_{n>=N} q(E)a_n/q(1)| to an order that is at most p.
+        """Bound |Σ_{n>=N} q(E)a_n/q(1)|, what tapering to an order of at most p leaves out.
 
         On g_J the factor (w_J E)^m − w_i^m is (w_J^m − w_i^m) + w_J^m(E^m − 1), and
         |(E^m−1)^j g| <= (mh)^j sup|g^{(j)}|.
@@ -108,15 +116,16 @@ class Taper:
             if not away > 0:
                 return arb.pos_inf()
             total = arb(0)
-            for own, (_, series) in enumerate(self.amplitudes):
-                total += self._differences(turns, own, series, order)
+            for index, (_, series) in enumerate(self.amplitudes):
+                total += self._differences(turns, index, series, order)
             return total / away
 
-    def _differences(self, turns: list[acb], own: int, series: arb_poly, order: int) -> arb:
+    def _differences(self, turns: list[acb], index: int, series: arb_poly, order: int) -> arb:
+        """Bound |q(E)| on one loss's g_J, a polynomial in differences that `series` bounds."""
         factor = arb_poly([0] * order + [1])
         for other, turn in enumerate(turns):
-            if other != own:
-                factor *= arb_poly([abs(turns[own] - turn), 1]) ** order
+            if other != index:
+                factor *= arb_poly([abs(turns[index] - turn), 1]) ** order
         total, scale = arb(0), arb(1)
         for j, coefficient in enumerate(factor.coeffs()):
             scale *= j * self.stride * arb(self.h) if j else 1
@@ -124,7 +133,7 @@ class Taper:
         return total
 
     def weights(self, y: arb) -> list[acb]:
-        """S_i/q(1), of the node N + i: one less the share of q's coefficients up to i.
+        """Compute S_i/q(1), the weights of nodes N + i: 1 less q's coefficients up to i, over q(1).
 
         q has none but at the multiples of m, so that m nodes have the same.
         """
@@ -133,14 +142,14 @@ class Taper:
             turn = self._turn(y - loss)
             q *= acb_poly([-turn, 1]) ** self.order
             whole *= (1 - turn) ** self.order
-        rest, found = acb(0), []
+        rest, weights = acb(0), []
         for coefficient in reversed(q.coeffs()[1:]):
             rest += coefficient
-            found.extend([rest / whole] * self.stride)
-        return found[::-1]
+            weights.extend([rest / whole] * self.stride)
+        return weights[::-1]
 
     def exact_weights(self, y: arb) -> list[acb]:
-        """The weights to flint's current precision, of which the powers of many turns take some."""
+        """Compute the weights to flint's current precision; powers of many turns lose some."""
         with ctx.workprec(ctx.prec + 3 * self.degree // self.stride):
             return self.weights(y)
 
@@ -150,7 +159,7 @@ class Taper:
             return np.array([complex(weight.mid()) for weight in self.exact_weights(arb(y))])
 
     def cost(self, y: float) -> float:
-        """About what its nodes come to: their number, and the digits that the weights cost."""
+        """Estimate what its nodes cost: their number times the digits that the weights lose."""
         with ctx.workprec(_BITS):
             distances = self._distances(y)
         likely = max(self.stride / distance for distance in distances)
@@ -158,7 +167,7 @@ class Taper:
         return (likely + self.stride * len(distances)) * need
 
     def log_weight(self, y: float) -> float:
-        """log of the largest that a weight may be, about."""
+        """Estimate log of the largest weight in float64."""
         with ctx.workprec(_BITS):
             return self.order * sum(math.log(2 / distance) for distance in self._distances(y))
 
@@ -167,8 +176,14 @@ class Taper:
         return [max(float(abs(1 - turn).mid()), 2.0**-_BITS) for turn in turns]
 
     def best(self, first: int, y: float, log_rest: float) -> Taper | None:
-        """From `first` on, to the least order that will do, of no more nodes than before it."""
-        orders = [p for p in _ORDERS if replace(self, order=p).degree <= max(first, _LEAST)]
+        """Taper from `first` on, to the smallest order that leaves out less than e^{log_rest}.
+
+        None where no order does that with at most as many tapered nodes as there are before them,
+        or 256 where those are fewer.
+        """
+        orders = [
+            p for p in _ORDERS if replace(self, order=p).degree <= max(first, _ALWAYS_TAPERED)
+        ]
         most = replace(self, first=first, order=max(orders, default=0))
         for order in orders:
             deadline.check()
@@ -195,13 +210,13 @@ class Taper:
 def shortest_taper(
     runs: PartRuns, reverse: bool, a: float, step: float, y: float, log_rest: float, most: int
 ) -> Taper | None:
-    """The taper of the fewest nodes that leaves out e^{log_rest}, for a step of at most `step`.
+    """Search the taper of the fewest nodes that leaves out e^{log_rest}, its step at most `step`.
 
-    None where no fewer than `most` are found to do.
+    None where no fewer than `most` nodes suffice, or the losses to turn at are too many.
     """
     if not 0 < how_many(runs) <= _MOST_LOSSES:
         return None
-    found = min(
+    cheapest = min(
         (
             Taper(runs, reverse, a, rounded_down(step * share), 1, 0, stride)
             for share, stride in itertools.product(_SHARES, _STRIDES)
@@ -209,17 +224,17 @@ def shortest_taper(
         key=lambda taper: taper.cost(y),
     )
     low, high = 1, min(most, _MOST_FIRST)
-    if found.best(high, y, log_rest) is None:
+    if cheapest.best(high, y, log_rest) is None:
         return None
     while high > 1.15 * low + 1:
         deadline.check()
         middle = math.isqrt(low * high) + 1
-        low, high = (middle, high) if found.best(middle, y, log_rest) is None else (low, middle)
-    return found.best(high, y, log_rest)
+        low, high = (middle, high) if cheapest.best(middle, y, log_rest) is None else (low, middle)
+    return cheapest.best(high, y, log_rest)
 
 
 def how_many(runs: PartRuns) -> float:
-    """How many losses there are to turn at, counted before they are listed; ∞ for many runs."""
+    """Count the losses that the product of moments turns at; ∞ for many runs."""
     if sum(k for _, k in runs) > _MOST_RUNS:
         return math.inf
     kinds = ((len(part.frequencies()), k) for part, k in runs)
@@ -227,33 +242,33 @@ def how_many(runs: PartRuns) -> float:
 
 
 def losses(runs: PartRuns, reverse: bool) -> list[arb]:
-    """Where the product of the moments turns, at flint's current precision; [] if not known."""
-    found = [arb(0)]
+    """List the losses at which the product of moments turns; [] where they are not known."""
+    total_losses = [arb(0)]
     for part, count in runs:
-        own = [
+        part_losses = [
             sum((times * loss for loss, times in chosen), arb(0))
             for chosen in _choices(part.frequencies(), count)
         ]
-        found = [loss + more for loss in found for more in own]
-    return [-loss for loss in found] if reverse else found
+        total_losses = [loss + more for loss in total_losses for more in part_losses]
+    return [-loss for loss in total_losses] if reverse else total_losses
 
 
 def _choices(kinds: list[T], count: int) -> Iterator[list[tuple[T, int]]]:
-    """Every way to choose `count` of the kinds, an order of them apart: (kind, how often)."""
+    """Enumerate the multisets of `count` kinds, each as pairs (kind, how often)."""
     for chosen in itertools.combinations_with_replacement(range(len(kinds)), count):
         yield [(kinds[i], times) for i, times in Counter(chosen).items()]
 
 
 def _powers(series: arb_poly, most: int, length: int) -> list[arb_poly]:
-    """Up to the largest exponent, which every choice shares."""
-    found = [arb_poly([1])]
+    """Compute the powers of a series up to the largest exponent, which every choice shares."""
+    powers = [arb_poly([1])]
     for _ in range(most):
-        found.append((found[-1] * series).truncate(length))
-    return found
+        powers.append((powers[-1] * series).truncate(length))
+    return powers
 
 
 def _product(chosen: list[tuple[list[arb_poly], int]], count: int, length: int) -> arb_poly:
-    """Π of the series, times how many orders of the runs there are."""
+    """Multiply the chosen powers of series, and the number of orders in which the runs come."""
     ways, product = math.factorial(count), arb_poly([1])
     for series, times in chosen:
         ways //= math.factorial(times)
@@ -267,8 +282,8 @@ def _product(chosen: list[tuple[list[arb_poly], int]], count: int, length: int) 
 
 _SPARE = 28  # bits
 _WITHIN = 2  # nodes of the last one that is needed
-_LESS = 0.95  # of about where the last one is
-_TOLD = 9.0  # nats of what is told about −y
+_EARLIER = 0.95  # of about where the last one is
+_ACROSS_NATS = 9.0  # nats of what is told about −y
 _AS_MANY = 2.0  # nodes, for that
 _LONG = 250  # nodes, above which they need not all be worked out to as much
 _MANY = 1000  # nodes for each loss to turn at, above which a taper may need fewer
@@ -280,7 +295,7 @@ Fall = tuple[int, float]  # a node, and the logarithm of how much less is needed
 
 @dataclass(frozen=True)
 class Block:
-    """The nodes first <= n <= last, to an absolute error of about e^{−need} of each F(a)."""
+    """A block is the nodes first <= n <= last, each to an error of about e^{−need} F(a)."""
 
     first: int
     last: int
@@ -290,7 +305,7 @@ class Block:
 
 @dataclass(frozen=True)
 class ContourPlan:
-    """s = c + inh, 0 <= n <= last; the accuracy that is needed.
+    """A plan says where to sum, s = c + inh with 0 <= n <= last, and to what accuracy.
 
     The order λ bounds the right aliases; ∞ where the loss is bounded and there are none. The last
     nodes are tapered, or without a taper the rest is left out for its size.
@@ -308,7 +323,7 @@ class ContourPlan:
 
     @property
     def blocks(self) -> list[Block]:
-        """All the nodes, in runs that need as much."""
+        """Cut the nodes into blocks, each with the accuracy that it needs."""
         starts = [(0, 0.0), *self.falls]
         lasts = [first - 1 for first, _ in self.falls] + [self.last]
         return [
@@ -318,60 +333,71 @@ class ContourPlan:
 
 
 def plan(
-    found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
+    moments: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
 ) -> ContourPlan:
-    """The cheapest contour that gives D(y), about e^{log_delta}, to so many digits.
+    """Choose the cheapest contour that gives D(y), about e^{log_delta}, to so many digits.
 
-    For both directions it also tells about −y, where that costs less than a contour of its own.
+    For both directions it also bounds D at −y, where that costs less than a contour of its own.
+    LimitError where its terms have too many bits.
     """
     drop = digits * math.log(10) + 2
-    chosen = _along(found, y, log_delta, drop, two_ways)
-    if chosen.last > _LONG and (most := _mild(found)) < chosen.c:
+    chosen = _along(moments, y, log_delta, drop, two_ways)
+    if chosen.last > _LONG and (most := _mild(moments)) < chosen.c:
         with suppress(PrecisionError):
-            other = _along(found, y, log_delta, drop, two_ways, most)
-            chosen = min(chosen, other, key=lambda one: one.last**2 * one.h)
-    _refuse_large(found, chosen)
+            other = _along(moments, y, log_delta, drop, two_ways, most)
+            chosen = min(chosen, other, key=lambda chosen_plan: chosen_plan.last**2 * chosen_plan.h)
+    _refuse_large(moments, chosen)
     return chosen
 
 
-def _mild(found: Moments) -> float:
-    """c up to which densities hardly pile up at their largest loss: there moments fall late."""
-    order = np.array([found.order(0.0)])
-    own = [part for part, _ in found.representatives if part.is_density]
-    return min((float(part.float_moments(order)[1][0] ** -0.5) for part in own), default=math.inf)
+def _mild(moments: Moments) -> float:
+    """Estimate the c up to which densities hardly pile up at their largest loss.
+
+    Moments beyond it fall late; ∞ where no part is a density.
+    """
+    order = np.array([moments.order(0.0)])
+    densities = [part for part, _ in moments.representatives if part.is_density]
+    return min(
+        (float(part.float_moments(order)[1][0] ** -0.5) for part in densities), default=math.inf
+    )
 
 
 def _along(
-    found: Moments, y: float, log_delta: float, drop: float, two_ways: bool, most: float = math.inf
+    moments: Moments,
+    y: float,
+    log_delta: float,
+    drop: float,
+    two_ways: bool,
+    most: float = math.inf,
 ) -> ContourPlan:
-    """On the line that about costs least, c up to `most`."""
-    c, h, lam, t, gap = _cheapest(found, y, log_delta, drop, most)
-    across, h = _across(found, y, log_delta, drop, c, h) if two_ways else (None, h)
+    """Plan a contour along the line Re s = c that costs about least, c up to `most`."""
+    c, h, lam, t, gap = _cheapest(moments, y, log_delta, drop, most)
+    across, h = _across(moments, y, log_delta, drop, c, h) if two_ways else (None, h)
     c, h = rounded_down(c), rounded_down(h)
-    last, h, taper = _last_nodes(found, y, log_delta - drop, c, h, t)
-    count = sum(k for _, k in found.runs)
+    last, h, taper = _last_nodes(moments, y, log_delta - drop, c, h, t)
+    count = sum(k for _, k in moments.runs)
     need = drop + math.log(count) + gap + 2 + (taper.log_weight(y) if taper else 0)
     bits = math.ceil(need / math.log(2)) + _SPARE + count.bit_length()
-    falls = () if taper else tuple(_falls(found, c, h, last, need))
+    falls = () if taper else tuple(_falls(moments, c, h, last, need))
     return ContourPlan(c, h, last, lam, need, bits, taper, falls, across)
 
 
 def _cheapest(
-    found: Moments, y: float, log_delta: float, drop: float, most: float
+    moments: Moments, y: float, log_delta: float, drop: float, most: float
 ) -> tuple[float, float, float, float, float]:
-    """c, h, λ of the cheapest line Re s = c; about where the moment has fallen; log M(c)e^{−cy}/δ.
+    """Choose the line Re s = c: c, h, λ, about where the moment has fallen, and log M(c)e^{−cy}/δ.
 
     Far beyond the saddle it is looked for where many nodes are needed near it.
     """
-    saddle = found.saddle(y)
-    near = found.moments_around(saddle)
+    saddle = moments.saddle(y)
+    near = moments.moments_around(saddle)
     with suppress(PrecisionError):
-        line = _cheapest_of(near, found.largest - y, y, log_delta, drop, most)
+        line = _cheapest_of(near, moments.largest - y, y, log_delta, drop, most)
         if line[3] < _MANY * line[1]:
             return line
-    far = found.moments_beyond(saddle, y, drop - log_delta)
+    far = moments.moments_beyond(saddle, y, drop - log_delta)
     every = tuple(map(np.concatenate, zip(near, far, strict=True)))
-    return _cheapest_of(every, found.largest - y, y, log_delta, drop, most)
+    return _cheapest_of(every, moments.largest - y, y, log_delta, drop, most)
 
 
 def _cheapest_of(
@@ -382,10 +408,11 @@ def _cheapest_of(
     drop: float,
     most: float,
 ) -> tuple[float, float, float, float, float]:
-    """The cheapest of shifts, with K and its second derivative, for a largest loss y + `room`.
+    """Choose the cheapest of some shifts, by K and its second derivative there.
 
-    Both aliases are to be below e^{log_delta − drop}: e^{−2πc/h} <= that, and
-    e^{K(λ) − λy − 2π(λ−c)/h} <= that for the best λ > c.
+    The largest loss is y + `room`. Both aliases are to be below e^{log_delta − drop}:
+    e^{−2πc/h} <= that, and e^{K(λ) − λy − 2π(λ−c)/h} <= that for the best λ > c.
+    PrecisionError where no line does that.
     """
     (shifts, log_moments, variances), goal = known, drop - log_delta
     over = np.nan_to_num(log_moments - shifts * y + goal, nan=math.inf, posinf=math.inf)
@@ -410,12 +437,15 @@ def _cheapest_of(
 
 
 def _across(
-    found: Moments, y: float, log_delta: float, drop: float, c: float, h: float
+    moments: Moments, y: float, log_delta: float, drop: float, c: float, h: float
 ) -> tuple[float | None, float]:
-    """λ and h for aliases below e^{−y}δ at −y too; h is left where that takes too many nodes."""
-    shifts, log_moments, _ = found.moments_around(found.saddle(y))
-    goal = _TOLD - log_delta + y
-    if drop < 2 * c * y + y + _TOLD:
+    """Choose λ and h for aliases below e^{−y}δ at −y too.
+
+    λ is None and h is left as it is where that takes too many nodes.
+    """
+    shifts, log_moments, _ = moments.moments_around(moments.saddle(y))
+    goal = _ACROSS_NATS - log_delta + y
+    if drop < 2 * c * y + y + _ACROSS_NATS:
         return None, h
     above = (shifts > c) & np.isfinite(log_moments)
     steps = 2 * math.pi * (shifts - c) / np.maximum(log_moments + shifts * y + goal, 1.0)
@@ -426,68 +456,71 @@ def _across(
 
 
 def _last_nodes(
-    found: Moments, y: float, goal: float, c: float, h: float, t: float
+    moments: Moments, y: float, goal: float, c: float, h: float, t: float
 ) -> tuple[int, float, Taper | None]:
-    """The last node, the step, the taper if that needs fewer."""
-    last = _last_node(found, y, goal, c, h, t)
-    if last <= _MANY or last <= _MANY * how_many(found.runs):
+    """Choose the last node and the step, with a taper if that needs fewer nodes."""
+    last = _last_node(moments, y, goal, c, h, t)
+    if last <= _MANY or last <= _MANY * how_many(moments.runs):
         return last, h, None
     log_rest = goal + c * y - math.log(h / math.pi)
-    taper = shortest_taper(found.runs, found.reverse, found.order(c), h, y, log_rest, last)
+    taper = shortest_taper(moments.runs, moments.reverse, moments.order(c), h, y, log_rest, last)
     if taper is None or taper.last > last:
         return last, h, None
     return taper.last, taper.h, taper
 
 
-def _last_node(found: Moments, y: float, goal: float, c: float, h: float, t: float) -> int:
-    """The last node, so that the rest is below e^goal: (Π B_i^{k_i}) e^{−cy}/(πt).
+def _last_node(moments: Moments, y: float, goal: float, c: float, h: float, t: float) -> int:
+    """Search the last node, beyond which (Π B_i^{k_i}) e^{−cy}/(πt) is below e^goal.
 
-    One beyond the limit where none below it will do.
+    One beyond the limit where none below it suffices.
     """
-    most, order = limits.current().contour / (_NODE * _BITS), found.order(c)
+    most, order = limits.current().contour / (_NODE * _BITS), moments.order(c)
 
-    def too_much(t: float) -> bool:
+    def exceeds_goal(t: float) -> bool:
         deadline.check()
-        fallen = sum(k * part.log_decay(order, t) for part, k in found.representatives)
+        fallen = sum(k * part.log_decay(order, t) for part, k in moments.representatives)
         return fallen - c * y - math.log(math.pi * t) > goal
 
     low, guess = t / 2, t
-    while too_much(t):
+    while exceeds_goal(t):
         if t > most * h:
             return math.ceil(min(t / h, 2.0**40))
         low, t = t, 1.5 * t
     if t == guess:  # often hardly too large
-        low, t = (_LESS * t, t) if too_much(_LESS * t) else (low, _LESS * t)
+        low, t = (_EARLIER * t, t) if exceeds_goal(_EARLIER * t) else (low, _EARLIER * t)
     while t - low > max(0.04 * t, _WITHIN * h):
         middle = math.sqrt(low * t)
-        low, t = (middle, t) if too_much(middle) else (low, middle)
+        low, t = (middle, t) if exceeds_goal(middle) else (low, middle)
     return max(8, math.ceil(t / h))
 
 
-def _falls(found: Moments, c: float, h: float, last: int, need: float) -> Iterator[Fall]:
-    """From which nodes on the product of the moments is how much smaller, less the most of one."""
+def _falls(moments: Moments, c: float, h: float, last: int, need: float) -> Iterator[Fall]:
+    """Yield nodes, and the logarithm of by how much the product of moments is smaller there.
+
+    Of the factors' falls the largest is not counted.
+    """
     if last <= _LONG:
         return
-    order = found.order(c)
-    start = [part.log_decay(order, 0.0) for part, _ in found.representatives]
+    order = moments.order(c)
+    start = [part.log_decay(order, 0.0) for part, _ in moments.representatives]
     for first in (last // 2, 3 * last // 4):
-        fallen = [part.log_decay(order, first * h) for part, _ in found.representatives]
-        one = [before - after for before, after in zip(start, fallen, strict=True)]
+        fallen = [part.log_decay(order, first * h) for part, _ in moments.representatives]
+        falls = [before - after for before, after in zip(start, fallen, strict=True)]
         total = sum(
-            k * fall for fall, (_, k) in zip(one, found.representatives, strict=True)
-        ) - max(one)
+            k * fall for fall, (_, k) in zip(falls, moments.representatives, strict=True)
+        ) - max(falls)
         yield first, min(max(total, 0.0), need - 1)
 
 
-def _refuse_large(found: Moments, chosen: ContourPlan) -> None:
-    """LimitError for a contour of too many bits in all: nodes, the terms of each, their precision.
+def _refuse_large(moments: Moments, chosen: ContourPlan) -> None:
+    """Raise LimitError for a contour of too many bits: nodes, the terms of each, their precision.
 
     They bound the time and the memory before either is taken.
     """
     bits = 0
     for block in chosen.blocks:
-        line = OrderLine(found.order(chosen.c), chosen.h, block.last, block.first)
-        bits += len(line.nodes) * (_NODE + _terms(found, line, block.need)) * block.bits
+        line = OrderLine(moments.order(chosen.c), chosen.h, block.last, block.first)
+        bits += len(line.nodes) * (_NODE + _terms(moments, line, block.need)) * block.bits
     limits.check(
         "contour",
         bits,
@@ -495,15 +528,17 @@ def _refuse_large(found: Moments, chosen: ContourPlan) -> None:
     )
 
 
-def _terms(found: Moments, line: OrderLine, need: float) -> int:
-    """How many are summed for a node; about, where many kinds of parts are on their own."""
-    many = [one for one, _ in found.factors if one.stands_for_many]
-    together = sum(one.terms(line, need) for one in many)
-    alone = len(found.factors) - len(many)
+def _terms(moments: Moments, line: OrderLine, need: float) -> int:
+    """Estimate how many terms a node sums, by some parts where there are many kinds."""
+    gathered = [factor for factor, _ in moments.factors if factor.stands_for_many]
+    together = sum(factor.terms(line, need) for factor in gathered)
+    alone = len(moments.factors) - len(gathered)
     if not alone:
         return together
-    share = alone / len(found.representatives)
-    return together + int(share * sum(part.terms(line, need) for part, _ in found.representatives))
+    share = alone / len(moments.representatives)
+    return together + int(
+        share * sum(part.terms(line, need) for part, _ in moments.representatives)
+    )
 
 
 # --- one contour
@@ -528,9 +563,9 @@ _NEAR = 1e-9  # of y, about what float64 leaves
 
 @dataclass(frozen=True)
 class FloatContour:
-    """D(y) = d + Re Σ e^{log_term − sy}, about; d is the mass lost.
+    """A contour in float64 is D(y) = d + Re Σ e^{log_term − sy}, about; d is P(L = ∞).
 
-    The last ones are tapered as for y, or for −y if the `way` is −1.
+    The last terms are tapered as for y, or for −y if the `way` is −1.
     """
 
     shifts: Floats
@@ -539,20 +574,23 @@ class FloatContour:
     way: int = 1
 
     def terms(self, y: float) -> Floats:
-        """What is summed."""
+        """Compute the terms at y, the last ones tapered."""
         terms = np.exp(self.log_terms - self.shifts * y)
         if self.taper is not None:
             terms[-self.taper.degree :] *= self.taper.rough_weights(self.way * y)
         return terms
 
     def log_value(self, y: float) -> float:
-        """log(D(y) − d), −∞ where float64 does not tell it from 0."""
+        """Compute log(D(y) − d) in float64; −∞ where rounding hides it."""
         terms = self.terms(y)
         value = float(terms.real.sum())
         return math.log(value) if value > _NOISE * float(np.abs(terms).sum()) else -math.inf
 
     def root(self, start: float, log_delta: float, lost: float) -> tuple[float, float]:
-        """Where log D(y) = log δ, next to a start, and its slope there; NaN where D is no good."""
+        """Search the root of log D(y) = log δ by Newton steps from a start, with the slope there.
+
+        The slope is NaN where D is lost in rounding or does not fall.
+        """
         y, slope = start, math.nan
         for _ in range(_STEPS):
             terms = self.terms(y)
@@ -574,7 +612,10 @@ class FloatContour:
 # Proved in docs/proofs/contours.md, Lemma complex-integral.
 @dataclass(frozen=True)
 class Contour:
-    """D(y) of Π (P_i, Q_i)^{k_i}, or of the exchanged pairs, from nodes chosen for y about `at`."""
+    """A contour encloses D(y) of Π (P_i, Q_i)^{k_i}, or of the exchanged pairs.
+
+    Its nodes are chosen for y about `at`.
+    """
 
     runs: FactorRuns
     plan: ContourPlan
@@ -582,9 +623,9 @@ class Contour:
     at: float
 
     def delta(self, y: arb) -> arb:
-        """D(y), less what is lost at L = ∞, for any real y; a ball's from its middle.
+        """Enclose D(y) − P(L = ∞) for any real y, at the plan's precision.
 
-        Asked at the plan's precision.
+        The sum is taken at the middle of y, and widened by what D moves within the ball.
         """
         at = y.mid()
         value = self._sum(at)
@@ -596,7 +637,7 @@ class Contour:
         return (value - below).union(value + above)
 
     def _moved(self, y: arb) -> arb:
-        """How far D is from its value in the middle: −D′(y) <= P(L > y) <= 1 and <= M(c)e^{−cy}.
+        """Bound how far D moves within the ball y, as −D′(y) <= P(L > y) <= min(1, M(c)e^{−cy}).
 
         A sum at a ball is wider, most of all with tapered nodes.
         """
@@ -605,7 +646,7 @@ class Contour:
         return y.rad() * above.min(arb(1))
 
     def _sum(self, y: arb) -> arb:
-        """(h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}, half the first term, the last ones tapered."""
+        """Compute (h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}, half the first term, the last ones tapered."""
         c, h, taper = arb(self.plan.c), arb(self.plan.h), self.plan.taper
         turn = acb(0, -h * y).exp()
         total = self._untapered(turn)
@@ -629,6 +670,7 @@ class Contour:
 
     @cached_property
     def _untapered(self) -> Callable[[acb], acb]:
+        """Return the polynomial of the nodes before the taper."""
         taper = self.plan.taper
         nodes = self.nodes if taper is None else self.nodes[: taper.first]
         return _polynomial([nodes[0] / 2, *nodes[1:]])
@@ -643,6 +685,7 @@ class Contour:
         return [node for block in self.plan.blocks for node in self._block(block)]
 
     def _block(self, block: Block) -> Iterator[acb]:
+        """Compute the nodes of one block at its precision."""
         plan = self.plan
         line = OrderLine(self.order(plan.c), plan.h, block.last, block.first)
         with ctx.workprec(block.bits):
@@ -653,6 +696,7 @@ class Contour:
                 yield (moment.conjugate() if self.reverse else moment) / (s * (s + 1))
 
     def _moments(self, line: OrderLine, need: float) -> list[acb]:
+        """Compute the product of all factors' moments on a line."""
         product: list[acb] = []
         for part, count in self.runs:
             deadline.check()
@@ -663,12 +707,12 @@ class Contour:
 
     @cached_property
     def _left_alias(self) -> arb:
-        """Σ_{m<0} e^{2πmc/h} D(…) <= 1/(e^{2πc/h} − 1)."""
+        """Bound Σ_{m<0} e^{2πmc/h} D(…) by 1/(e^{2πc/h} − 1)."""
         with ctx.workprec(_BOUND_BITS):
             return 1 / (2 * arb.pi() * arb(self.plan.c) / arb(self.plan.h)).expm1()
 
     def _right_alias(self, y: arb) -> arb:
-        """Σ_{m>0} e^{2πmc/h} D(y + 2πm/h); nothing where that is beyond the largest loss."""
+        """Bound Σ_{m>0} e^{2πmc/h} D(y + 2πm/h); 0 where that is beyond the largest loss."""
         plan = self.plan
         lam = plan.across if plan.across is not None and y < 0 else plan.lam
         if lam < math.inf:
@@ -677,7 +721,7 @@ class Contour:
         return arb(0) if y + 2 * arb.pi() / arb(plan.h) >= largest else arb("inf")
 
     def _log_right_alias(self, lam: float) -> arb:
-        """log of C(λ) M(λ)/(e^{2π(λ−c)/h} − 1); times e^{−λy} it bounds m > 0."""
+        """Bound log C(λ) M(λ)/(e^{2π(λ−c)/h} − 1); times e^{−λy} it bounds the terms of m > 0."""
         if lam not in self._aliases:
             with ctx.workprec(_BOUND_BITS):
                 falls = 2 * arb.pi() * (arb(lam) - arb(self.plan.c)) / arb(self.plan.h)
@@ -690,7 +734,7 @@ class Contour:
         return {}
 
     def _left_out(self, y: arb) -> arb:
-        """A bound of what the nodes beyond the last are worth."""
+        """Bound the sum of the nodes beyond the last one, tapered or not."""
         plan = self.plan
         if plan.taper is None:
             return (self._log_left_out - arb(plan.c) * y).exp()
@@ -699,9 +743,9 @@ class Contour:
 
     @cached_property
     def _log_left_out(self) -> arb:
-        """log of Π B_i^{k_i}/(πhN), |F_i| <= B_i beyond the last node; times e^{−cy}, their bound.
+        """Bound log Π B_i^{k_i}/(πhN), |F_i| <= B_i beyond the last node.
 
-        |s(s+1)| >= (nh)², and Σ_{n>N} n^{−2} <= 1/N.
+        Times e^{−cy} it bounds the rest: |s(s+1)| >= (nh)², and Σ_{n>N} n^{−2} <= 1/N.
         """
         plan = self.plan
         a, t = self.order(plan.c), (plan.last + 1) * plan.h
@@ -711,9 +755,9 @@ class Contour:
 
 
 def log_chernoff(runs: FactorRuns, lam: float, reverse: bool) -> arb:
-    """log of C(λ) M(λ), C(λ) = λ^λ/(1+λ)^{1+λ}: times e^{−λy} it bounds D(y) − d for every y,
+    """Compute log of C(λ) M(λ), C(λ) = λ^λ/(1+λ)^{1+λ}: times e^{−λy} it bounds D(y) − d.
 
-    as (1−e^{−u})₊ <= C(λ)e^{λu}. ∞ where the moments would be sums of too many terms.
+    As (1−e^{−u})₊ <= C(λ)e^{λu}, for every y. ∞ where the moments would be sums of too many terms.
     """
     line = OrderLine(-lam if reverse else 1 + lam, 1.0, 0)
     needs = [(part, k, _ALIAS_NEED + math.log(k)) for part, k in runs]
@@ -732,7 +776,10 @@ def _in_rows(values: list[acb]) -> acb_mat:
 
 
 def _polynomial(coefficients: list[acb]) -> Callable[[acb], acb]:
-    """Σ a_n x^n on the unit circle; Horner's rule lets rectangles grow, by some bits if few."""
+    """Make the function Σ a_n x^n on the unit circle, by a square of coefficients if they are many.
+
+    Horner's rule lets rectangles grow, by some bits if they are few.
+    """
     if len(coefficients) <= _FEW:
         return acb_poly(coefficients)
     rows = _in_rows(coefficients)
@@ -740,8 +787,10 @@ def _polynomial(coefficients: list[acb]) -> Callable[[acb], acb]:
     def value(x: acb) -> acb:
         inner = powers(x, rows.ncols())
         outer = powers(inner[-1] * x, rows.nrows())
-        found: acb = (acb_mat(1, len(outer), outer) * (rows * acb_mat(len(inner), 1, inner)))[0, 0]
-        return found
+        value_at_x: acb = (acb_mat(1, len(outer), outer) * (rows * acb_mat(len(inner), 1, inner)))[
+            0, 0
+        ]
+        return value_at_x
 
     return value
 
@@ -749,7 +798,7 @@ def _polynomial(coefficients: list[acb]) -> Callable[[acb], acb]:
 def float_nodes(
     runs: Sequence[tuple[Part, float]], reverse: bool, plan: ContourPlan
 ) -> FloatContour:
-    """The nodes of a plan, all of them worked out in float64."""
+    """Compute the nodes of a plan in float64."""
     order = -plan.c if reverse else 1 + plan.c
     line = OrderLine(order, plan.h, plan.last)
     log_moment = np.zeros(plan.last + 1, dtype=complex)
@@ -787,7 +836,7 @@ _FINEST = 200  # halvings of μ²
 
 # Proved in docs/proofs/contours.md, Lemma exchanged-contour.
 class ExchangedContour(Contour):
-    """A contour of the exchanged pairs, of which nothing is lost either way."""
+    """A contour of the exchanged pairs gives D(y) = 1 − e^y + e^y D′(−y); neither has P(L = ∞)."""
 
     def delta(self, y: arb) -> arb:
         """D(y) of the pairs that are not exchanged."""
@@ -796,15 +845,15 @@ class ExchangedContour(Contour):
     @cached_property
     def in_floats(self) -> FloatContour:
         """The sum in float64: D(y) = 1 − e^y + Re Σ e^{log_term + (s+1)y}."""
-        found = super().in_floats
-        shifts = np.concatenate([[0, -1], -1 - found.shifts])
-        log_terms = np.concatenate([[0, math.pi * 1j], found.log_terms])
-        return FloatContour(shifts, log_terms, found.taper, -1)
+        exchanged = super().in_floats
+        shifts = np.concatenate([[0, -1], -1 - exchanged.shifts])
+        log_terms = np.concatenate([[0, math.pi * 1j], exchanged.log_terms])
+        return FloatContour(shifts, log_terms, exchanged.taper, -1)
 
 
 @dataclass(frozen=True)
 class SmoothedContour(Contour):
-    """A contour of runs of which the last is the noise, with its (Δ/σ)²."""
+    """A smoothed contour has a little Gaussian noise as its last run, of (Δ/σ)² = `noise`."""
 
     noise: Fraction
 
@@ -822,9 +871,12 @@ class SmoothedContour(Contour):
 
     @cached_property
     def _wider(self) -> Contour:
-        """Beside noise of rμ, at the same nodes: F(1+s) of noise is e^{s(s+1)μ²/2}, as F(−s) is."""
+        """Make the contour beside noise of rμ, at the same nodes.
+
+        F(1+s) of noise is e^{s(s+1)μ²/2}, as F(−s) is.
+        """
         noise = GaussianLoss(_MORE**2 * self.noise)
-        found = Contour((*self.runs[:-1], (noise, 1)), self.plan, self.reverse, self.at)
+        wider = Contour((*self.runs[:-1], (noise, 1)), self.plan, self.reverse, self.at)
         with ctx.workprec(self.plan.bits):
             c, h, more = arb(self.plan.c), arb(self.plan.h), _MORE**2 - 1
             half = self._ratio * more.numerator / (2 * more.denominator)
@@ -832,77 +884,83 @@ class SmoothedContour(Contour):
             grown = [
                 x * (s * (s + 1) * half).exp() for x, s in zip(self.nodes, shifts, strict=True)
             ]
-        vars(found)["nodes"] = grown
-        return found
+        vars(wider)["nodes"] = grown
+        return wider
 
 
 def smoothed(
-    found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
+    moments: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
 ) -> tuple[Moments, ContourPlan]:
-    """The moments and the plan of the fewest nodes, beside noise where too many need not be."""
+    """Plan the contour of the fewest nodes, beside noise where without it they are too many.
+
+    The moments are those of the runs, or of the runs and the noise.
+    """
     if digits > _MOST_DIGITS:
-        return found, plan(found, y, log_delta, digits, two_ways)
+        return moments, plan(moments, y, log_delta, digits, two_ways)
     try:
-        plain = plan(found, y, log_delta, digits, two_ways)
+        plain = plan(moments, y, log_delta, digits, two_ways)
     except LimitError as error:
         plain, refused = None, error
     if plain is not None and plain.last <= _MANY_BESIDE:
-        return found, plain
-    with_noise = _beside_noise(found, y, digits)
+        return moments, plain
+    with_noise = _beside_noise(moments, y, digits)
     try:
         smooth = plan(with_noise, y, log_delta, digits + _LOST, two_ways)
     except LimitError:
         if plain is None:
             raise refused from None
-        return found, plain
+        return moments, plain
     if plain is not None and plain.last <= smooth.last:
-        return found, plain
+        return moments, plain
     return with_noise, smooth
 
 
-def _beside_noise(found: Moments, y: float, digits: float) -> Moments:
-    """D_μ − D is about μ²/2 times the density of the loss at y, and that about c(c+1)D."""
-    c = shift(found.saddle(y))
+def _beside_noise(moments: Moments, y: float, digits: float) -> Moments:
+    """Choose noise of which D_μ − D is a small share of the error that is wanted.
+
+    It is about μ²/2 times the density of the loss at y, and that about c(c+1)D.
+    """
+    c = shift(moments.saddle(y))
     log_ratio = math.log(_SHARE / (c * (c + 1))) - digits * math.log(10)
     halvings = min(math.ceil(-log_ratio / math.log(2)), _FINEST)
-    return found.with_noise(GaussianLoss(Fraction(2) ** -halvings))
+    return moments.with_noise(GaussianLoss(Fraction(2) ** -halvings))
 
 
 def moments_and_plan(
-    found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
+    plain: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
 ) -> tuple[Moments, ContourPlan]:
-    """The moments and the plan of the fewest nodes, of pairs exchanged where others are many."""
+    """Plan the contour of the fewest nodes, of the exchanged pairs where the others need many."""
     refused: Exception | None = None
     try:
-        moments, chosen = smoothed(found, y, log_delta, digits, two_ways)
+        chosen_moments, chosen = smoothed(plain, y, log_delta, digits, two_ways)
         if chosen.last <= _MANY:
-            return moments, chosen
+            return chosen_moments, chosen
     except (LimitError, PrecisionError) as error:
         refused = error
-    if all(part.jumps_rarely for part, _ in found.runs):
+    if all(part.jumps_rarely for part, _ in plain.runs):
         with suppress(LimitError, PrecisionError):
             log_kept = math.log(-math.expm1(-y)) if y > 0 else -math.inf
             log_other = float(np.logaddexp(log_delta - y, log_kept))
             more = (log_other + y - log_delta) / math.log(10)
-            exchanged = replace(found.exchanged, room=(_ROOM - 1) * y)
+            exchanged = replace(plain.exchanged, room=(_ROOM - 1) * y)
             other = plan(exchanged, -y, log_other, digits + more)
             if refused is not None or other.last < chosen.last:
                 return exchanged, other
     if refused is not None:
         raise refused
-    return moments, chosen
+    return chosen_moments, chosen
 
 
-def contour(found: Moments, chosen: ContourPlan, at: float, plain: Moments) -> Contour:
-    """As it was planned for these moments: of the plain runs, exchanged, or beside noise."""
-    if found is plain:
-        return Contour(found.factors, chosen, found.reverse, at)
-    if found.reverse != plain.reverse:
-        return ExchangedContour(found.factors, chosen, found.reverse, at)
-    ratio = found.runs[-1][0].gaussian_ratio
+def contour(moments: Moments, chosen: ContourPlan, at: float, plain: Moments) -> Contour:
+    """Make the contour that was planned: of the plain runs, exchanged, or beside noise."""
+    if moments is plain:
+        return Contour(moments.factors, chosen, moments.reverse, at)
+    if moments.reverse != plain.reverse:
+        return ExchangedContour(moments.factors, chosen, moments.reverse, at)
+    ratio = moments.runs[-1][0].gaussian_ratio
     assert ratio is not None  # noqa: S101  # the noise stands last
-    runs = (*plain.factors, found.runs[-1])
-    return SmoothedContour(runs, chosen, found.reverse, at, Fraction(ratio))
+    runs = (*plain.factors, moments.runs[-1])
+    return SmoothedContour(runs, chosen, moments.reverse, at, Fraction(ratio))
 
 
 # --- guesses of roots
@@ -924,10 +982,10 @@ Roughly = Callable[[Number, Number, float], arb]  # D(y), to so many digits of a
 
 
 def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
-    """About the ε with D(ε) = δ > D(largest); by a saddle point where there are many runs.
+    """Estimate the ε with D(ε) = δ > D(largest): by a saddle point where there are many runs.
 
-    Not of many kinds, where a contour costs more than to be sure, nor of three means, of which
-    the nodes tell what would take too long.
+    Else by contours in float64. Many kinds go there too, as a contour costs more than to be sure,
+    and three means, of which the nodes tell what would take too long.
     """
     is_many = sum(k for _, k in runs.runs) > _FEW_RUNS and len(runs.runs) <= _FEW_KINDS
     is_plain = not any(part.refuses_far_orders for part, _ in runs.runs)
@@ -948,16 +1006,16 @@ def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
 
 
 def other_roots(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> Iterator[float]:
-    """More guesses, where that is no good."""
+    """Yield further estimates of the root, where the first one is no good."""
     with suppress(PrecisionError, LimitError):
         yield nearer_root(runs, roughly, delta)
     yield valued_root(runs, roughly, delta)
 
 
 def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
-    """About where D is δ, by Newton steps from nodes to nodes.
+    """Estimate where D is δ, by Newton steps from nodes to nodes in float64.
 
-    Where D is lost in what float64 leaves of them, few runs have rare jumps of their loss.
+    Where D is lost in rounding, few runs have rare jumps of their loss, and one jump decides.
     """
     log_delta, lost = log_float_of(lambda: ball(delta)), float(runs.mass_at_infinity.mid())
     y = runs.moments.renyi_epsilon(log_delta)
@@ -965,11 +1023,11 @@ def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
         guess = runs.moments.log_delta(y)
         moments, chosen = smoothed(runs.moments, y, guess, _STEER_DIGITS)
         rough = float_nodes(moments.representatives, runs.reverse, chosen)
-        least = guess - _STEER_DIGITS * math.log(10)
-        if not rough.log_value(y) > least and sum(k for _, k in runs.runs) <= _FEW_RUNS:
-            is_rare = _sum_of_ones(runs.moments, 0.0) < _RARE
+        resolution = guess - _STEER_DIGITS * math.log(10)
+        if not rough.log_value(y) > resolution and sum(k for _, k in runs.runs) <= _FEW_RUNS:
+            is_rare = _sum_of_runs(runs.moments, 0.0) < _RARE
             return (
-                min(y, _by_one_jump(runs.moments, delta, y))
+                min(y, _single_jump_root(runs.moments, delta, y))
                 if is_rare
                 else valued_root(runs, roughly, delta)
             )
@@ -981,7 +1039,7 @@ def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
 
 
 def valued_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
-    """About where D is δ, by values of D to few digits of it: below float64, too."""
+    """Estimate where D is δ by bracketing with enclosures of few digits, below float64 too."""
     goal = log_float_of(lambda: ball(delta))
     low, high = (0.0, math.inf), (runs.moments.renyi_epsilon(goal), -math.inf)
     for _ in range(_HALVINGS):
@@ -995,25 +1053,28 @@ def valued_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     return y
 
 
-def _by_one_jump(moments: Moments, delta: Fraction, most: float) -> float:
-    """About ε where jumps are rare: up to which Σ k_i D_i(ε) is above δ, D_i of one run."""
+def _single_jump_root(moments: Moments, delta: Fraction, most: float) -> float:
+    """Estimate ε where jumps are rare: the root of Σ k_i D_i(ε) = δ, D_i of one run."""
     low, high = 0.0, most
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         with ctx.workprec(64):
-            is_above = _sum_of_ones(moments, middle) > ball(delta)
+            is_above = _sum_of_runs(moments, middle) > ball(delta)
         low, high = (middle, high) if is_above else (low, middle)
     return (low + high) / 2
 
 
 def _of_samples(runs: DirectedRuns, delta: Fraction, most: float) -> float:
-    """About where D is δ of small samples: by what they spread, or by one that jumps."""
+    """Estimate where D of small samples is δ: by their spread, or by one jump."""
     moments = runs.moments
-    return max(_by_spread(moments, delta), _by_one_jump(moments, delta, most))
+    return max(_by_spread(moments, delta), _single_jump_root(moments, delta, most))
 
 
 def _by_spread(moments: Moments, delta: Fraction) -> float:
-    """About where D is δ of a normal loss, mean 0 and Q's variance: σ(φ(x) − xΦ̄(x)) = δ at xσ."""
+    """Estimate where D is δ of a normal loss of mean 0 and Q's variance σ².
+
+    The root of σ(φ(x) − xΦ̄(x)) = δ at xσ.
+    """
     spread = math.sqrt(
         sum(k * part.float_moments(np.zeros(1))[1][0] for part, k in moments.representatives)
     )
@@ -1027,7 +1088,7 @@ def _by_spread(moments: Moments, delta: Fraction) -> float:
 
 
 def about_log_delta(moments: Moments, y: float) -> float:
-    """About log D(y): by a moment, or by one run where one large loss is likelier than two.
+    """Estimate log D(y): by a moment, or by one run where one large loss is likelier than two.
 
     The moments of rare large losses are mostly those of the others, and tell little. Of many runs
     all together make the loss, and so they do where those of others hardly reach so far.
@@ -1035,32 +1096,32 @@ def about_log_delta(moments: Moments, y: float) -> float:
     are_sampled = all(part.jumps_rarely for part, _ in moments.runs)
     if not are_sampled or sum(k for _, k in moments.runs) > _FEW_RUNS:
         return moments.log_delta(y)
-    one, half = (log_float_of(lambda: _sum_of_ones(moments, at)) for at in (y, y / 2))  # noqa: B023
-    return one if 2 * half < one < math.inf else moments.log_delta(y)
+    log_sum, half = (log_float_of(lambda: _sum_of_runs(moments, at)) for at in (y, y / 2))  # noqa: B023
+    return log_sum if 2 * half < log_sum < math.inf else moments.log_delta(y)
 
 
-def _sum_of_ones(moments: Moments, y: float) -> arb:
-    """About Σ k_i D_i(y), D_i of one run."""
+def _sum_of_runs(moments: Moments, y: float) -> arb:
+    """Estimate Σ k_i D_i(y), D_i of one run."""
     with ctx.workprec(64):
-        ones = (
+        values = (
             k * part.hockey_stick(arb(y), moments.reverse) for part, k in moments.representatives
         )
-        return sum(ones, arb(0)).mid()
+        return sum(values, arb(0)).mid()
 
 
 def next_guess(moments: Moments, y: float, log_delta: float, value: arb) -> float:
-    """About log D(y), guessed to be `log_delta` by a contour that gave this value.
+    """Estimate log D(y) again, after a contour for `log_delta` gave this value.
 
-    Where that is not above 0, D is less: of rare large losses about what one run has of it, far
-    below what moments say.
+    Where the value is not above 0, D is smaller: of rare large losses about what one run has of it,
+    far below what moments say.
     """
     if not value.is_finite():
         return log_delta
     most = min(log_delta, float(value.upper().log()))
     if value > 0:
         return most
-    ones = log_float_of(lambda: _sum_of_ones(moments, y))
-    return min(most - _LOWER, max(_FARTHER * most, ones))
+    log_sum = log_float_of(lambda: _sum_of_runs(moments, y))
+    return min(most - _LOWER, max(_FARTHER * most, log_sum))
 
 
 # --- the strategy
@@ -1076,11 +1137,11 @@ _KEPT_NODES = 200_000  # of all contours of a direction: a second question often
 
 @dataclass(eq=False)
 class Contours:
-    """The contours that were laid for some runs, the last one first; new ones as they are needed.
+    """Contours keep those that were laid for some runs, and lay new ones as they are needed.
 
-    `exchanged` are those of the same pairs the other way round, where they were asked before, and
-    `two_ways` says whether both ways are asked. Of new ones that take more than `most_nodes`, or
-    tapered ones, none is laid where that is said.
+    The last one comes first. `exchanged` are those of the same pairs in the other direction, where
+    they were asked before, and `two_ways` says whether both directions are asked. PrecisionError
+    for a new one that takes more than `most_nodes`, or a taper, where `most_nodes` is finite.
     """
 
     proof = CONTOURS
@@ -1105,7 +1166,7 @@ class Contours:
     # --- δ(ε)
 
     def delta(self, y: Number, digits: float) -> arb:
-        """D(y) to so many digits."""
+        """Enclose D(y) to so many digits, by a contour that is known or by new ones."""
         at = float_of(y)
         for known in self._known(digits, at):
             value = self._summed(known, y)
@@ -1122,45 +1183,46 @@ class Contours:
         raise undecided(f"δ at ε = {at:.6g}", digits)
 
     def _known(self, digits: float, at: float | None = None) -> Iterator[Contour]:
-        """The contours that were made for so many digits, those next to a place first."""
+        """Yield the contours that were made for so many digits, those next to a place first."""
         made = self.known if at is None else sorted(self.known, key=lambda x: abs(x.at - at))
         return (known for known in tuple(made) if known.plan.need > digits * math.log(10))
 
     def _summed(self, contour: Contour, y: Number) -> arb:
+        """Enclose D(y) by one contour."""
         with ctx.workprec(contour.plan.bits):
             return self.runs.mass_at_infinity + contour.delta(y())
 
     def _new(self, at: float, log_delta: float, digits: float, use: Callable[[Contour], T]) -> T:
-        """What a new contour gives, which is then kept."""
+        """Lay a new contour, keep it, and return what `use` makes of it."""
         plain = self.runs.moments
         moments, chosen = moments_and_plan(plain, at, log_delta, digits, self.two_ways)
         if self.most_nodes < math.inf and (chosen.taper or chosen.last > self.most_nodes):
             raise PrecisionError(f"found {chosen.last} nodes, needed {self.most_nodes}")  # caught
-        made = contour(moments, chosen, at, plain)
-        found = use(made)
-        self.known.insert(0, made)
+        new_contour = contour(moments, chosen, at, plain)
+        value = use(new_contour)
+        self.known.insert(0, new_contour)
         while sum(known.plan.last for known in self.known[:-1]) > _KEPT_NODES:
             del self.known[-1]
-        return found
+        return value
 
     # --- bounds of D(y)
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
-        """Is D(y) <= the bound? By one moment and what is known before a new contour."""
+        """Decide whether D(y) <= the bound, by one moment and known contours before a new one."""
         return decided_by_digits(lambda digits: self.roughly(y, bound, digits), bound)
 
     def roughly(self, y: Number, bound: Number, digits: float) -> arb:
-        """D(y), to so many digits of the bound; with none wanted, by one moment."""
+        """Enclose D(y) to so many digits of the bound; with none wanted, by one moment."""
         with ctx.workprec(bits_for(digits)):
             value = self.runs.beyond_largest_loss(y())
             if value is not None:
                 return value
-        asked, most = (self._summed(known, y) for known in self._known(digits)), bound()
-        for value in itertools.chain(asked, self._across(y) if not digits else ()):
+        values, most = (self._summed(known, y) for known in self._known(digits)), bound()
+        for value in itertools.chain(values, self._across(y) if not digits else ()):
             if decided(value, most) is not None:
                 return value
         if not digits:
-            return self.by_one_moment(y, bound)
+            return self.moment_bound(y, bound)
         return self._new(
             float_of(y), log_float_of(bound), digits, lambda made: self._summed(made, y)
         )
@@ -1172,9 +1234,12 @@ class Contours:
                 with ctx.workprec(known.plan.bits):
                     yield y().exp() * first._summed(known, lambda: -y()) - y().expm1()
 
-    def by_one_moment(self, y: Number, bound: Number) -> arb:
-        """[0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small; NaN if not below the bound."""
-        lam = self.runs.moments.least_shift(float_of(y), log_float_of(bound))
+    def moment_bound(self, y: Number, bound: Number) -> arb:
+        """Enclose D(y) in [0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small.
+
+        NaN where no λ puts it below the bound.
+        """
+        lam = self.runs.moments.lowest_shift(float_of(y), log_float_of(bound))
         if lam is None:
             return arb.nan()
         if lam not in self._bounds:
@@ -1185,11 +1250,11 @@ class Contours:
     # --- ε(δ)
 
     def root(self, delta: Fraction, digits: float) -> arb:
-        """By a contour that is known, or a new one next to about where the root is."""
+        """Enclose the root of D = δ by a contour that is known, or by a new one near the root."""
         for known in self._known(digits):
-            found = self._on(known, delta)
-            if found is not None and accuracy(found) >= digits:
-                return found
+            root = self._on(known, delta)
+            if root is not None and accuracy(root) >= digits:
+                return root
         log_delta = log_float_of(lambda: ball(delta))
         at = about_root(self.runs, self.roughly, delta)
         # Where cy is 10, y is known to a digit more than D; chords want it to 1 at least.
@@ -1198,22 +1263,22 @@ class Contours:
         wanted = max(digits - fewer, 1 - math.log10(min(c, 1.0)))
         others = other_roots(self.runs, self.roughly, delta)
         for _ in range(_ATTEMPTS):
-            found = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
-            if found is None:
+            root = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
+            if root is None:
                 try:
                     at, wanted = next((y for y in others if y != at), at), wanted + 4
                 except PrecisionError:  # of a δ, which nobody asked for
                     break
                 continue
-            if accuracy(found) >= digits:
-                return found
-            wanted += 1 + digits - max(accuracy(found), 0.0)
-            at = float(found.mid())
+            if accuracy(root) >= digits:
+                return root
+            wanted += 1 + digits - max(accuracy(root), 0.0)
+            at = float(root.mid())
         raise undecided(f"ε at δ = {float(delta):.6g}", digits)
 
     # Proved in docs/proofs/contours.md, Lemma root-bracket.
     def _on(self, contour: Contour, delta: Fraction) -> arb | None:
-        """An enclosure of the root by one contour, or None."""
+        """Enclose the root by one contour; None where that proves nothing."""
         with ctx.workprec(contour.plan.bits):
             lost, goal = self.runs.mass_at_infinity, ball(delta)
 

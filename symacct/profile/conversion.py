@@ -17,11 +17,12 @@ from symacct.profile.proofs import NAME, SOURCE
 
 
 class Exact(WholeProfile):
-    """The largest profile of the pairs that dominate, in either direction."""
+    """The conversion "exact" answers by the largest profile of the dominating pairs."""
 
     def guarantee(
         self, m: Node, asks_epsilon: bool, given: Fraction, digits: int, memory: Memory
     ) -> Guarantee:
+        """Answer ε(δ) or δ(ε) by the profile of the node, and remember what was answered."""
         known = self.remembered(m, memory)
         answers = memory(m, ("exact profile", limits.current()), "answers")
         key = (asks_epsilon, *given.as_integer_ratio(), digits)
@@ -35,6 +36,7 @@ class Exact(WholeProfile):
         return lower_bound(m, asks_epsilon, given, digits)
 
     def refuse_pinned(self, orders: str | Iterable[Numeric] | None, by: object) -> None:
+        """Raise an error where orders or a theorem are given, which the profile does not read."""
         if orders is not None:
             raise OrderError(
                 "orders: found some with conversion exact, which takes no order",
@@ -51,12 +53,12 @@ class Exact(WholeProfile):
         return self.remembered(m, memory).may_exceed_curve
 
     def remembered(self, m: Node, memory: Memory) -> Profile:
-        """The profile of a node, with what it has summed before."""
+        """Return the profile of a node, with what it has summed before."""
         table = memory(m, ("profile", limits.current()), "answers")
-        found: Profile | None = table["profile"]
-        if found is None:
-            found = table["profile"] = profile(m)
-        return found
+        known: Profile | None = table["profile"]
+        if known is None:
+            known = table["profile"] = profile(m)
+        return known
 
 
 EXACT = Exact(name=NAME, source=SOURCE, status="proved")

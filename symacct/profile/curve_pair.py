@@ -1,4 +1,4 @@
-"""The pair that dominates all mechanisms of one Rényi curve, by δ(ε) from it at some places."""
+"""The pair that dominates all mechanisms of one Rényi curve is made of δ(ε) at some places."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEFT = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20, 10))
 
 
 def pair_of_curve(m: Node) -> Atoms:
-    """A pair that dominates any two neighbouring laws of the curve of m, which swapping keeps.
+    """Make a pair that dominates any two neighbouring laws of the node's curve, in both directions.
 
     InfiniteError where the curve gives no δ below 1.
     """
@@ -34,7 +34,7 @@ def pair_of_curve(m: Node) -> Atoms:
 
 
 def _bounds(m: Node) -> Iterator[tuple[Fraction, Fraction]]:
-    """(e^ε, δ) at places from 0 to where hardly anything is left, and ε(∞), both rounded up."""
+    """Yield (e^ε, δ) at places from 0 to where hardly any δ is left, and at ε(∞), rounded up."""
     last = _last(m)
     for i in deadline.each(range(_PLACES + 1)):
         place = last * i / _PLACES
@@ -45,12 +45,12 @@ def _bounds(m: Node) -> Iterator[tuple[Fraction, Fraction]]:
 
 
 def _last(m: Node) -> Fraction:
-    """ε where as little is left of δ as the curve says, to few digits."""
-    *others, least = _LEFT
+    """Compute ε at the smallest δ for which the curve gives it, to few digits."""
+    *others, last_left = _LEFT
     for left in others:
         with suppress(PrecisionError, LimitError, InfiniteError):
             return _shortened(m.epsilon(left, _DIGITS, _BY_ORDERS).epsilon)
-    return _shortened(m.epsilon(least, _DIGITS, _BY_ORDERS).epsilon)
+    return _shortened(m.epsilon(last_left, _DIGITS, _BY_ORDERS).epsilon)
 
 
 def _shortened(epsilon: Enclosure) -> Fraction:
@@ -58,6 +58,6 @@ def _shortened(epsilon: Enclosure) -> Fraction:
 
 
 def _power(epsilon: Fraction) -> Fraction:
-    """e^ε or a little more; LimitError where it is too long for sums of fractions."""
+    """Compute e^ε or a little more; LimitError where it is too long for sums of fractions."""
     limits.check("parameter_bits", math.ceil(epsilon / _LOG2), "e^ε of a curve alone, in bits")
     return rational(ball(epsilon).exp().upper())

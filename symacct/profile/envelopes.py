@@ -1,6 +1,6 @@
-"""The pair whose profile is the largest of those of some finite pairs, at every ε.
+"""The envelope of some finite pairs is the pair whose profile is the largest of theirs at every ε.
 
-In one run or in several, the pair of each run chosen by what the earlier ones told.
+In one run or in several, the pair of each run chosen by the outputs of the earlier ones.
 """
 
 from __future__ import annotations
@@ -18,19 +18,23 @@ Line = tuple[Fraction, Fraction]  # c − da, by c and d
 
 
 def envelope(pairs: Iterable[Masses]) -> tuple[tuple[Fraction, Fraction], ...]:
-    """(p, q) with Σ (p − aq)₊ the largest Σ (p − aq)₊ of the pairs, for every a >= 0.
+    """Compute the pair (p, q) with Σ (p − aq)₊ the largest of the pairs', for every a >= 0.
 
     Each of these is the largest of lines c − da, c and d the masses of the outcomes where p/q is
     largest; so is the largest of all, whose slopes change by the q, each where a = p/q.
     """
     lines = {line for masses in pairs for line in _lines(masses)}
-    found = _upper(lines)
+    upper_lines = _upper(lines)
     places = [
-        (first[0] - other[0]) / (first[1] - other[1]) for first, other in itertools.pairwise(found)
+        (first[0] - other[0]) / (first[1] - other[1])
+        for first, other in itertools.pairwise(upper_lines)
     ]
-    falls = [first[1] - other[1] for first, other in itertools.pairwise(found)]
+    falls = [first[1] - other[1] for first, other in itertools.pairwise(upper_lines)]
     masses = [(a * q, q) for a, q in zip(places, falls, strict=True)]
-    lost, unseen = found[-1][0], 1 - found[0][1]  # of p where q is 0, and the other way round
+    lost, unseen = (
+        upper_lines[-1][0],
+        1 - upper_lines[0][1],
+    )  # of p where q is 0, and the other way round
     return tuple(
         pair for pair in (*masses, (lost, Fraction(0)), (Fraction(0), unseen)) if any(pair)
     )
@@ -40,16 +44,18 @@ def envelope(pairs: Iterable[Masses]) -> tuple[tuple[Fraction, Fraction], ...]:
 def adaptive(
     kinds: Mapping[Collection[Masses], int],
 ) -> tuple[tuple[Fraction, Fraction], ...] | None:
-    """The pair of the worst k_i runs of each kind, each with any of the kind's pairs.
+    """Compute the pair of the worst k_i runs of each kind, each with any of the kind's pairs.
 
-    Order and choices follow what was told: V(k) is the largest profile of a first run beside
+    Order and choices follow earlier outputs: V(k) is the largest profile of a first run beside
     V(k − 1). None where there are too many outcomes, or masses that are no fractions.
     """
     if not all(every and _are_fractions(every) for every in kinds):
         return None
     worst: dict[tuple[int, ...], Masses] = {}
     for state in itertools.product(*(range(count + 1) for count in kinds.values())):
-        after = [(every, worst[_less(state, i)]) for i, every in enumerate(kinds) if state[i]]
+        after = [
+            (every, worst[_with_run_removed(state, i)]) for i, every in enumerate(kinds) if state[i]
+        ]
         if sum(itertools.starmap(_outcomes, after)) > _MOST:
             return None
         firsts = ([_beside(masses, rest) for masses in every] for every, rest in after)
@@ -58,9 +64,9 @@ def adaptive(
 
 
 def in_blocks(every: Collection[Masses], count: int) -> list[tuple[Masses, int]]:
-    """Pairs, and how often each is run, that dominate so many runs of one kind.
+    """Return pairs and their counts that dominate so many runs of one kind.
 
-    They are the worst of as many runs as can be gone through, over and over, and of the rest.
+    They are the worst of as many runs as can be enumerated, over and over, and of the rest.
     """
     worst = [_NOTHING]
     while (
@@ -76,7 +82,7 @@ def in_blocks(every: Collection[Masses], count: int) -> list[tuple[Masses, int]]
 
 
 def _outcomes(every: Iterable[Masses], rest: Masses) -> int:
-    """Of all pairs of a first run beside what is worst after it."""
+    """Count the outcomes of all pairs of a first run beside what is worst after it."""
     return sum(len(masses) * len(rest) for masses in every)
 
 
@@ -84,8 +90,8 @@ def _are_fractions(every: Iterable[Masses]) -> bool:
     return all(isinstance(x, Fraction) for masses in every for pair in masses for x in pair)
 
 
-def _less(state: tuple[int, ...], i: int) -> tuple[int, ...]:
-    """One run of a kind less."""
+def _with_run_removed(state: tuple[int, ...], i: int) -> tuple[int, ...]:
+    """Take one run of the i-th kind from the state."""
     return (*state[:i], state[i] - 1, *state[i + 1 :])
 
 
@@ -94,14 +100,14 @@ def _beside(masses: Masses, others: Masses) -> Masses:
 
 
 def _lines(masses: Masses) -> Iterable[Line]:
-    """P(S) − aQ(S) for S the outcomes of the largest p/q, from none to all of them with p > 0."""
+    """List the lines P(S) − aQ(S), S of the largest p/q, from no outcome to all with p > 0."""
     falling = sorted((pair for pair in masses if pair[0]), key=lambda pair: pair[1] / pair[0])
     every = itertools.accumulate(falling, lambda x, y: (x[0] + y[0], x[1] + y[1]))
     return [(Fraction(0), Fraction(0)), *every]
 
 
 def _upper(lines: Iterable[Line]) -> list[Line]:
-    """The lines that are the largest somewhere on a > 0, from the steepest fall on."""
+    """Return the lines that are the largest somewhere on a > 0, from the steepest fall on."""
     kept: list[Line] = []
     for c, d in sorted(lines, key=lambda line: (-line[1], line[0])):
         while kept and (c >= kept[-1][0] or _is_hidden(kept, (c, d))):

@@ -1,4 +1,4 @@
-"""A few runs of Laplace noise on samples: contours about the ends of the loss."""
+"""A few runs of Laplace noise on samples have a profile by contours about the ends of the loss."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Fraction = tuple[arb_poly, arb_poly, arb]
 
 @dataclass(frozen=True)
 class Places:
-    """Some z in a row off the real axis, the first of them mostly the nearest to 0."""
+    """Places are some z in a row off the real axis, the first of them mostly the nearest to 0."""
 
     orders: list[acb]
 
@@ -61,7 +61,7 @@ class Places:
 
 @dataclass(frozen=True)
 class LossEnd:
-    """One end L of the loss: e^{zL}(atom ± Σ c_m e^{−(m+½)L}/(z−m−½)), c_m >= 0, is in F(z).
+    """An end L of the loss has e^{zL}(atom ± Σ c_m e^{−(m+½)L}/(z−m−½)) in F(z), c_m >= 0.
 
     `density` is Σ c_m e^{−(m+½)L}; `gap` is 1−x, x = (1−γ)e^{−L}.
     """
@@ -73,17 +73,20 @@ class LossEnd:
     sign: int
 
     def at(self, places: Places) -> list[acb]:
-        """What e^{zL} is multiplied by at these z."""
+        """Compute what e^{zL} is multiplied by at these z."""
         scale = self.sign * self.density
         return [self.atom + scale * share for share in self._shares(places)]
 
     def _shares(self, places: Places) -> list[acb]:
-        """Σ w_m/(z−m−½), w_m ∝ c_m e^{−(m+½)L}; where nothing is sampled w_0 = 1 is all."""
+        """Compute Σ w_m/(z−m−½), w_m ∝ c_m e^{−(m+½)L}, by a continued fraction or a series.
+
+        Where nothing is sampled w_0 = 1 is all.
+        """
         if self.gap == 1:
             return [1 / (z - 0.5) for z in places.orders]
         terms, lost = self._fewest(places.orders[0])
         if terms > _FEW_TERMS:
-            series, cancelled = self._enough(places)
+            series, cancelled = self._series_length(places)
             if series < 2 * terms or terms > self._most_terms:
                 return self._by_series(places, series, cancelled)
         return self._by_fraction(places.orders, terms, ctx.prec + lost)
@@ -94,7 +97,7 @@ class LossEnd:
         return _MOST_TERMS[bool(self.gap < _NARROW)]
 
     def _by_series(self, places: Places, terms: int, lost: int) -> list[acb]:
-        """2√π g^{3/2}x^{z−½} Γ(½−z)/Γ(−z) − 2g Σ g^n(−z)_n/(½)_n, g the gap."""
+        """Compute 2√π g^{3/2}x^{z−½} Γ(½−z)/Γ(−z) − 2g Σ g^n(−z)_n/(½)_n, g the gap."""
         deadline.check()
         after = self._after(places, terms)
         with ctx.extraprec(lost):
@@ -106,7 +109,7 @@ class LossEnd:
             ]
 
     def _after(self, places: Places, terms: int) -> acb:
-        """A ball of what the series is beyond so many terms, by a geometric one.
+        """Bound the rest of the series beyond so many terms by a geometric one.
 
         |n−z| is convex along the row, and so largest at one of its ends.
         """
@@ -117,8 +120,8 @@ class LossEnd:
             ratio = self.gap * (abs(ends[0]).max(abs(ends[1])) + terms) / (terms + 0.5)
             return acb_within(geometric_tail(first, ratio))
 
-    def _enough(self, places: Places) -> tuple[int, int]:
-        """How many terms of the series do, and how many bits cancel; float64."""
+    def _series_length(self, places: Places) -> tuple[int, int]:
+        """Estimate how many terms of the series suffice, and how many bits cancel; float64."""
         goal, gap = ctx.prec * math.log(2), max(float(self.gap.mid()), _TINY)
         first, last = complex(places.orders[0]), complex(places.orders[-1])
         far, terms, size = abs(last), 0, math.log(2 * gap)
@@ -129,14 +132,14 @@ class LossEnd:
         return terms, _rounded(_END_SPARE - far * math.log1p(-gap) / math.log(2))
 
     def _series(self, terms: int, bits: int) -> arb_poly:
-        """Σ g^n(−z)_n/(½)_n for n < terms, as a polynomial in z."""
+        """Expand Σ g^n(−z)_n/(½)_n for n < terms as a polynomial in z."""
         if (terms, bits) not in self._known:
-            found = arb_poly([1])
+            polynomial = arb_poly([1])
             for n in reversed(range(terms - 1)):
                 deadline.check()
                 share = self.gap / (n + arb(0.5))
-                found = found * arb_poly([n * share, -share]) + 1
-            self._known[terms, bits] = found
+                polynomial = polynomial * arb_poly([n * share, -share]) + 1
+            self._known[terms, bits] = polynomial
         return self._known[terms, bits]
 
     @cached_property
@@ -144,20 +147,23 @@ class LossEnd:
         return {}
 
     def _by_fraction(self, places: list[acb], terms: int, bits: int) -> list[acb]:
-        """N_n/p_n at z−½, which is off by h_n/(|p_n|²|Im z|) at most."""
+        """Compute N_n/p_n at z−½, which is off by at most h_n/(|p_n|²|Im z|)."""
         above, below, norm = self._fraction(terms, bits)
-        found = []
+        values = []
         for z in places:
             deadline.check()
             with ctx.workprec(bits):
                 at = self.gap * (z - 0.5)
                 under = below(at)
                 value = self.gap * above(at) / under
-            found.append(value + acb_within(norm / (abs(under) ** 2 * abs(z.imag))))
-        return found
+            values.append(value + acb_within(norm / (abs(under) ** 2 * abs(z.imag))))
+        return values
 
     def _fewest(self, z: acb) -> tuple[int, int]:
-        """How many terms do at z, or more than are worth while; bits that cancel; float64."""
+        """Estimate how many terms of the fraction suffice at z, and how many bits cancel; float64.
+
+        More than are worth while where it takes more.
+        """
         goal, x = ctx.prec * math.log(2), max(float((1 - self.gap).mid()), _TINY)
         at = (1 - x) * (complex(z) - 0.5)
         ratio, without_signs, beside = 1 + 0j, 1.0, 0.0
@@ -174,7 +180,10 @@ class LossEnd:
         return terms, _rounded(_END_SPARE + lost / math.log(2))
 
     def _fraction(self, terms: int, bits: int) -> Fraction:
-        """N_n, p_n and h_n, of gap·t: Meixner's p_{k+1} = (t−a_k)p_k − b_k p_{k−1}, so N_{k+1}."""
+        """Compute N_n, p_n and h_n, in gap·t, by Meixner's recurrence.
+
+        p_{k+1} = (t−a_k)p_k − b_k p_{k−1}, and so N_{k+1}.
+        """
         if (terms, bits) not in self._fractions:
             with ctx.workprec(bits):
                 x, norm, beside = 1 - self.gap, arb(1), arb(1)
@@ -195,7 +204,7 @@ class LossEnd:
         return {}
 
     def most(self, height: arb) -> arb:
-        """A bound of it for |Im z| >= height."""
+        """Bound it for |Im z| >= height."""
         return self.atom + self.density / height
 
 
@@ -204,16 +213,16 @@ def _rounded(bits: float) -> int:
 
 
 def ends(part: LaplaceLoss) -> tuple[LossEnd, LossEnd]:
-    """L₀ and L₁ at flint's current precision."""
+    """Make both ends L₀ and L₁ of the loss at flint's current precision."""
     s, gamma = BALL.number(part.shift), BALL.number(part.gamma)
-    found = []
+    loss_ends = []
     for sign, atom, log_density in ((-1, arb(0.5), s), (1, (-s).exp() / 2, -2 * s)):
         grown = (sign * s).exp()
         ratio = 1 - gamma + gamma * grown
         density = (log_density).exp() * ratio / (4 * gamma)
         gap = arb(1) if part.gamma == 1 else gamma * grown / ratio
-        found.append(LossEnd(ratio.log(), atom, density, gap, sign))
-    return found[0], found[1]
+        loss_ends.append(LossEnd(ratio.log(), atom, density, gap, sign))
+    return loss_ends[0], loss_ends[1]
 
 
 # --- sides
@@ -224,14 +233,15 @@ Terms = list[tuple[acb, acb]]
 
 
 def ways(counts: Sequence[int]) -> int:
-    """How many sums of terms are taken at a node: those of the kind run most often are sums."""
+    """Count the sums of terms that are taken at a node: the kind run most often is summed up."""
     return math.prod(k + 1 for k in sorted(counts)[:-1])
 
 
 def side(terms: Terms, counts: list[int], below: list[int], aside: int) -> acb:
-    """Σ Π_i C(k_i,j_i) low_i^{k_i−j_i} high_i^{j_i}; of the last kind the j below these, or others.
+    """Sum the terms Π_i C(k_i,j_i) low_i^{k_i−j_i} high_i^{j_i} on one side of a place.
 
-    One of them for each way in which the kinds before it fall.
+    For each way in which the kinds before the last fall, its j are `below` some number, or the
+    others if `aside` is −1.
     """
     *others, (low, high) = terms
     *before, count = counts
@@ -241,8 +251,8 @@ def side(terms: Terms, counts: list[int], below: list[int], aside: int) -> acb:
         return low**count * _first_ways(count, below[0])(high / low)
     firsts = [acb(1)]
     for (first, last), k in zip(others, before, strict=True):
-        own = _powers(first, last, k, k + 1)
-        firsts = [x * term for x in firsts for term in own]
+        run_powers = _powers(first, last, k, k + 1)
+        firsts = [x * term for x in firsts for term in run_powers]
     sums = list(itertools.accumulate(_powers(low, high, count, max(below)), initial=acb(0)))
     return sum((x * sums[n] for x, n in zip(firsts, below, strict=True)), acb(0))
 
@@ -287,7 +297,7 @@ _LOST_BITS = math.ceil(_LOST / math.log(2))
 _BOUND_NEED = 30.0
 _MOST_NODES = 40_000
 _MOST_RUNS = 300  # beyond which moments fall by themselves
-_MOST_WAYS = 1000  # of several kinds of runs
+_MOST_CHOICES = 1000  # of several kinds of runs
 _MOST_BLOCKS = 400
 _BLOCK = 16  # nodes of a ray that are worked out together
 _SLANT = 0.7  # half the height of the strip about u, below π/4
@@ -299,15 +309,15 @@ _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
 
 
 def laplace_form(runs: LaplaceRuns, reverse: bool) -> Value | None:
-    """D of Laplace noise alone, of few runs; what is run most often is the last."""
+    """Return D of few runs of Laplace noise alone, what is run most often last; else None."""
     counts = [k for _, k in runs]
-    if sum(counts) > _MOST_RUNS or ways(counts) > _MOST_WAYS:
+    if sum(counts) > _MOST_RUNS or ways(counts) > _MOST_CHOICES:
         return None
     return partial(some_runs, tuple(sorted(runs, key=lambda run: run[1])), reverse)
 
 
 def some_runs(runs: LaplaceRuns, reverse: bool, y: arb) -> arb:
-    """D(y) at flint's current precision."""
+    """Compute D(y) of some runs of Laplace noise at flint's current precision."""
     if y >= _largest(runs, reverse):
         return arb(0)
     if y <= -_largest(runs, not reverse):
@@ -333,7 +343,7 @@ def _path(runs: LaplaceRuns, reverse: bool, saddle: int, bits: int) -> Path:
 
 @dataclass(frozen=True)
 class Split:
-    """The atoms of the total loss on either side of `place`: of y, or of an atom `moved` from y.
+    """A split parts the atoms of the total loss by `place`: y, or an atom `moved` from y.
 
     In each way in which all kinds but the last fall, so many of the last one's k+1 are `below` it
     or at it; `near` says how far off is the next atom of those on the left ray (−1) and the right.
@@ -347,7 +357,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Path:
-    """From c up to c+iT, and from there slantwise to either side."""
+    """A path goes from c up to c+iT, and from there slantwise to either side."""
 
     runs: LaplaceRuns
     reverse: bool
@@ -355,7 +365,7 @@ class Path:
     bits: int
 
     def profile(self, y: arb) -> arb:
-        """D(y); where y may be on an atom, by D there: it changes by at most 1 per unit."""
+        """Compute D(y); where y may be on an atom, by D there: it changes by at most 1 per unit."""
         with ctx.workprec(self.work):
             split = self._split(y)
             if not split.near.get(-1, arb(1)) > 0:
@@ -365,37 +375,39 @@ class Path:
             return value + within(split.moved)
 
     def _split(self, y: arb) -> Split:
-        """Where balls don't tell an atom from y, `place` is the largest of it and those below."""
+        """Split the atoms at y, or at the largest atom that balls don't tell from y."""
         low, high = self._losses[-1]
         below = [self._below((y - first) / (high - low)) for first in self._firsts]
-        tops = list(zip(self._firsts, (most for _, most in below), strict=True))
+        tops = list(zip(self._firsts, (upper_count for _, upper_count in below), strict=True))
         left = [first + n * (high - low) for first, n in tops if n <= self._counts[-1]]
         right = [first + (n - 1) * (high - low) for first, n in tops if n > 0]
-        moves = any(least < most for least, most in below)
-        place = functools.reduce(arb.max, right) if moves else y
+        is_moved = any(lower_count < upper_count for lower_count, upper_count in below)
+        place = functools.reduce(arb.max, right) if is_moved else y
         near = {}
         if left:
             near[-1] = functools.reduce(arb.min, left) - place
         if right:
             near[1] = (place - functools.reduce(arb.max, right)).max(arb(0))
-        return Split(place, place - y if moves else arb(0), [n for _, n in tops], near)
+        return Split(place, place - y if is_moved else arb(0), [n for _, n in tops], near)
 
     def _below(self, at: arb) -> tuple[int, int]:
-        """How many j of 0, …, k are certainly below this, and how many are not certainly above."""
+        """Count the j of 0, …, k certainly below a number, and those not certainly above it."""
         count = self._counts[-1]
         inside = at.max(arb(-1)).min(arb(count + 1))
         return max(0, -floor(-inside.lower())), max(0, min(count, floor(inside.upper())) + 1)
 
     @cached_property
     def _firsts(self) -> list[arb]:
-        """The total loss in each way of all kinds but the last, with the least of the last."""
+        """List the total loss in each way of all kinds but the last, the last at its smallest."""
         *others, (_, count) = self.runs
-        *losses, (least, _) = self._losses
+        *losses, (lowest_loss, _) = self._losses
         with ctx.workprec(self._end_bits):
-            found = [count * least]
+            total_losses = [count * lowest_loss]
             for (_, k), (low, high) in zip(others, losses, strict=True):
-                found = [loss + (k - j) * low + j * high for loss in found for j in range(k + 1)]
-            return found
+                total_losses = [
+                    loss + (k - j) * low + j * high for loss in total_losses for j in range(k + 1)
+                ]
+            return total_losses
 
     @cached_property
     def _counts(self) -> list[int]:
@@ -421,7 +433,7 @@ class Path:
 
     @cached_property
     def top(self) -> float:
-        """About T, from which on the terms cancel few digits."""
+        """Estimate T, from which on the terms cancel few digits."""
         height = 1.0
         while self._log_lost(height) > _LOST and height < _MOST_NODES:
             deadline.check()
@@ -445,9 +457,9 @@ class Path:
 
     @cached_property
     def panels(self) -> tuple[int, float, int]:
-        """Of the straight part: how many, the height of their ellipses, and nodes on each."""
-        found = [(self._nodes(share * self.c), share * self.c) for share in _HEIGHTS]
-        count, height = min(found, key=lambda one: one[0] / one[1])
+        """Choose panels of the straight part: their count, ellipses' height, and nodes on each."""
+        rules = [(self._nodes(share * self.c), share * self.c) for share in _HEIGHTS]
+        count, height = min(rules, key=lambda rule: rule[0] / rule[1])
         panels = math.ceil(self.top / (2 * _WIDE * height))
         return panels, rounded_down(self.top / (2 * _WIDE * panels)), count
 
@@ -458,7 +470,10 @@ class Path:
         return 2 * _WIDE * height * panels
 
     def _nodes(self, height: float) -> int:
-        """On a panel whose ellipse is so high: about the saddle M(s)e^{−ys} grows evenly."""
+        """Count the nodes of a panel whose ellipse is so high.
+
+        About the saddle M(s)e^{−ys} grows evenly.
+        """
         middle, left, right = map(self._log_moment, (self.c, self.c - height, self.c + height))
         grown = max((left + right) / 2 - middle, 0.0) - 2 * math.log(self.c - height)
         return max(4, math.ceil((self._want + grown + 6) / (2 * math.log(_ELLIPSE))) + 2)
@@ -473,8 +488,8 @@ class Path:
     def _ends(self) -> list[tuple[LossEnd, LossEnd]]:
         """Of each kind that at which the loss is least and that at which it is largest."""
         with ctx.workprec(self._end_bits):
-            found = [ends(part) for part, _ in self.runs]
-            return [(high, low) if self.reverse else (low, high) for low, high in found]
+            kind_ends = [ends(part) for part, _ in self.runs]
+            return [(high, low) if self.reverse else (low, high) for low, high in kind_ends]
 
     @cached_property
     def _losses(self) -> list[tuple[arb, arb]]:
@@ -505,7 +520,7 @@ class Path:
     # --- from c to c+iT, where M is a sum over nodes
 
     def _straight(self, y: arb) -> arb:
-        """∫ Re M(s)e^{−ys}/(s(s+1)) dt."""
+        """Integrate Re M(s)e^{−ys}/(s(s+1)) over the straight part."""
         panels, height, count = self.panels
         half = _WIDE * arb(height)
         rows = acb_mat(1, panels, [acb(0, -y * half * (2 * i + 1)).exp() for i in range(panels)])
@@ -516,31 +531,31 @@ class Path:
 
     @cached_property
     def _nodes_of_panels(self) -> acb_mat:
-        """M(s)/(s(s+1)) at the nodes of Gauss's rule, a row for each panel."""
+        """Compute M(s)/(s(s+1)) at the nodes of Gauss's rule, a row for each panel."""
         panels, height, count = self.panels
         self._check(panels * count)
         half, c = _WIDE * arb(height), arb(self.c)
         middles = [half * (2 * i + 1) for i in range(panels)]
         places = [half * u for u, _ in legendre(count, self.work)]
         rows = [[acb(c, middle + place) for place in places] for middle in middles]
-        found = [[1 / (s * (s + 1)) for s in row] for row in rows]
+        moments = [[1 / (s * (s + 1)) for s in row] for row in rows]
         need = self._want + math.log(sum(k for _, k in self.runs)) + 4
         for part, k in self.runs:
             sample = part.sample(self.a, self.top, need)
             self._check((panels + count) * len(sample.losses))
             values = self._moments_at(sample, middles, places)
-            found = [
+            moments = [
                 [x * value**k for x, value in zip(*both, strict=True)]
-                for both in zip(found, values, strict=True)
+                for both in zip(moments, values, strict=True)
             ]
-        return acb_mat(found)
+        return acb_mat(moments)
 
     def _check(self, terms: int) -> None:
         runs, bits = sum(self._counts), terms * _MATRIX * self.work
         limits.check("contour", bits, f"the profile of {runs} runs, bits of its terms")
 
     def _moments_at(self, sample: Sample, middles: list[arb], places: list[arb]) -> list[list[acb]]:
-        """F at a+it, t the sum of one of each, by one product of matrices."""
+        """Compute F at a+it, t the sum of one of each, by one product of matrices."""
         sign, off = -1 if self.reverse else 1, within(sample.error)
         outer = [[acb(0, sign * t * loss).exp() for loss in sample.losses] for t in middles]
         inner = [
@@ -551,16 +566,18 @@ class Path:
         return [[x + disc for x in row] for row in (acb_mat(outer) * acb_mat(inner)).tolist()]
 
     def _off(self, y: arb) -> arb:
-        """What Gauss's rule is off by on a panel, as in `laplace._sample`.
+        """Bound the error of Gauss's rule on a panel, as in `laplace._sample`.
 
         In its ellipse |M(s)e^{−ys}| is at most what it is at one end of the real parts.
         """
         _, height, count = self.panels
         with ctx.workprec(_BOUND_BITS):
-            least, rho = arb(self.c) - arb(height), arb(_ELLIPSE)
+            lowest_shift, rho = arb(self.c) - arb(height), arb(_ELLIPSE)
             low, high = self._at_heights
-            most = (low * (-least * y).exp()).max(high * (-(arb(self.c) + arb(height)) * y).exp())
-            most /= least * (least + 1)
+            most = (low * (-lowest_shift * y).exp()).max(
+                high * (-(arb(self.c) + arb(height)) * y).exp()
+            )
+            most /= lowest_shift * (lowest_shift + 1)
             return arb(64) / 15 * _WIDE * height * most * rho ** (-2 * count) / (1 - rho**-2)
 
     @cached_property
@@ -571,9 +588,10 @@ class Path:
     # --- from c+iT on, a ray for the atoms on either side of y
 
     def _ray(self, split: Split, aside: int) -> arb:
-        """∫ Im of the terms whose atoms lie below y, on the right, or of the others, on the left.
+        """Integrate Im of the terms below y on the right ray, or of the others on the left.
 
-        A trapezoidal sum over u, by blocks up to where the terms are small enough.
+        A trapezoidal sum over u, by blocks up to where the terms are small enough; NaN where they
+        are not.
         """
         total, y = arb(0), split.place
         if aside not in split.near:
@@ -596,7 +614,10 @@ class Path:
 
     @cached_property
     def _disc(self) -> tuple[float, arb]:
-        """v is so many times e^{u−e^{−u}}; within the second of c+iT where not on its side."""
+        """Choose the scale of v = scale·e^{u−e^{−u}}, and the radius of the disc about c+iT.
+
+        v lies within the radius where it is not on the ray's side.
+        """
         low, high = self._extremes
         slanted = (math.pi / 4 - _SLANT) / math.sin(_SLANT)
         grown = math.exp(-slanted * math.cos(_SLANT)) / slanted
@@ -607,16 +628,16 @@ class Path:
             return scale, scale * (-turned * slant.cos()).exp() / turned
 
     def _summed(self, below: list[int], aside: int, i: int) -> list[tuple[acb, acb]]:
-        """(s, the terms of M/(s(s+1)) without e^{−ys}) at the nodes of a block, weighed."""
+        """Sum the terms of M/(s(s+1)) without e^{−ys} at the nodes of a block, weighed."""
         key = aside, i
         if key not in self._sums or self._sums[key][0] != below:
             if key not in self._on_rays:
                 self._on_rays[key] = list(self._nodes_on(aside, i))
-            found = [
+            weighed = [
                 (s, weight * side(terms, self._counts, below, aside))
                 for s, weight, terms in self._on_rays[key]
             ]
-            self._sums[key] = below, found
+            self._sums[key] = below, weighed
         return self._sums[key][1]
 
     @cached_property
@@ -629,7 +650,7 @@ class Path:
         return {}
 
     def _nodes_on(self, aside: int, i: int) -> Iterator[tuple[acb, acb, Terms]]:
-        """s, the weight over s(s+1) and the two terms of each F."""
+        """Yield s, the weight over s(s+1) and the two terms of each F on a ray."""
         with ctx.workprec(2 * self.work):
             turn, corner = acb(aside, 1) * arb(0.5).sqrt(), acb(self.c, self.corner)
             along = [self._along(n) for n in range(i * _BLOCK, (i + 1) * _BLOCK)]
@@ -665,15 +686,15 @@ class Path:
         return self._terms_bound(height) * (-arb(self.c) * y).exp()
 
     def _terms_bound(self, height: arb) -> arb:
-        """Π of the sums of the moduli of both terms of F, each to its power."""
-        found, a = arb(1), arb(self.a)
+        """Bound Π of the sums of the moduli of both terms of F, each to its power."""
+        bound, a = arb(1), arb(self.a)
         for (_, k), (low, high) in zip(self.runs, self._ends, strict=True):
             first, last = ((a * end.loss).exp() * end.most(height) for end in (low, high))
-            found *= (first + last) ** k
-        return found
+            bound *= (first + last) ** k
+        return bound
 
     def _off_ray(self, y: arb, far: arb) -> arb:
-        """What the sum is off by, and what is left out before the first node.
+        """Bound the error of a ray's sum, and what is left out before the first node.
 
         Both edges of the sum's strip lie in the quarter or in the disc.
         """
@@ -687,7 +708,7 @@ class Path:
             return edges / (2 * arb.pi() * slant / arb(self._step)).expm1() + before * near
 
     def _beyond(self, y: arb, i: int, near: arb) -> arb:
-        """A bound of what lies beyond the i-th block: dv/du <= 2v, and v grows by e^h at least."""
+        """Bound what lies beyond the i-th block: dv/du <= 2v, and v grows by e^h at least."""
         with ctx.workprec(_BOUND_BITS):
             v, rate = self._along((i + 1) * _BLOCK - 1)
             if not rate <= 2 * v:

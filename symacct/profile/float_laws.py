@@ -1,4 +1,4 @@
-"""A loss's law in float64, and laid on nodes: profiles above the true ones but for what is told.
+"""A loss's law in float64 is laid on nodes, with a profile above the true one but for a bound.
 
 Steps are powers of two, so that nodes, and how far a loss is from them, are exact. What floats lose
 is bounded as in docs/proofs/grids.md, Lemma tail-masses.
@@ -30,7 +30,7 @@ _MOST = 2**18  # nodes of one law
 
 
 class FloatLaw(NamedTuple):
-    """P-masses at the losses first + jh, whose profile is at least D − `short` everywhere."""
+    """A law in float64 has P-masses at the losses first + jh, and a profile >= D − `short`."""
 
     first: arb
     masses: Floats
@@ -38,16 +38,16 @@ class FloatLaw(NamedTuple):
 
 
 class LawInFloats(Protocol):
-    """A loss's law, nearly, but for what is rare."""
+    """A loss's law in float64 is known but for what is rare."""
 
     def on_nodes(self, step: float, rare: float) -> FloatLaw:
-        """Laid on multiples of a step; about `rare` is beyond them."""
+        """Lay the law on multiples of a step; about `rare` lies beyond them."""
 
 
 class Beyond(NamedTuple):
-    """P- and Q-masses beyond some losses: p − e^ℓ q is too small by at most `short`.
+    """P- and Q-masses beyond some losses make p − e^ℓ q too small by at most `short`.
 
-    At some of them q is `unknown`.
+    At some of the losses q is `unknown`.
     """
 
     p: Floats
@@ -58,15 +58,15 @@ class Beyond(NamedTuple):
 
 @dataclass(frozen=True)
 class TailsInFloats:
-    """The masses beyond any loss, between what the losses are."""
+    """A law is given by the masses beyond any loss, between the smallest and the largest loss."""
 
-    least: float
+    smallest: float
     largest: float
     beyond: Callable[[Floats], Beyond]
 
     def on_nodes(self, step: float, rare: float) -> FloatLaw:
-        """What is between two nodes goes to both."""
-        losses = nodes(self.least, self.largest, step)
+        """Lay the mass between two nodes on both."""
+        losses = nodes(self.smallest, self.largest, step)
         p, q, short, unknown = self.beyond(losses)
         return of_tails(losses, step, p, q, short, rare, unknown)
 
@@ -74,14 +74,14 @@ class TailsInFloats:
 # Proved in docs/proofs/grids.md, Lemma outcome-masses.
 @dataclass(frozen=True)
 class OutcomesInFloats:
-    """The P-mass and the loss of each outcome, and what their profile falls short by at most."""
+    """A law is given by the P-mass and the loss of each outcome, and what their profile lacks."""
 
     masses: Floats
     losses: Floats
     short: float
 
     def on_nodes(self, step: float, rare: float) -> FloatLaw:
-        """Each outcome's mass goes to the nodes on either side of its loss."""
+        """Lay each outcome's mass on the nodes on either side of its loss."""
         if not len(self.masses):
             return FloatLaw(arb(0), np.zeros(1), self.short)
         places = np.floor(self.losses / step)
@@ -91,14 +91,14 @@ class OutcomesInFloats:
         up = self.masses * (np.expm1(places * step - self.losses) / math.expm1(-step))
         count = int(rows.max()) + 2
         down = np.bincount(rows, np.maximum(self.masses - up, 0.0), count)
-        found = down + np.bincount(rows + 1, up, count)
+        masses = down + np.bincount(rows + 1, up, count)
         units = 2 * int(np.bincount(rows).max()) + FEW
         short = self.short + units * UNIT * float(self.masses.sum())
-        return FloatLaw(arb(first * step), found, short * _ROUNDED)
+        return FloatLaw(arb(first * step), masses, short * _ROUNDED)
 
 
 def nodes(low: float, high: float, step: float) -> Floats:
-    """The nodes from that below the least loss to that above the largest."""
+    """List the nodes from that below the smallest loss to that above the largest."""
     if not max(abs(low), abs(high)) <= FARTHEST:
         raise PrecisionError(f"found losses beyond {FARTHEST:.0f} to lay a grid over")
     first, last = math.floor(low / step), math.ceil(high / step)
@@ -113,7 +113,7 @@ def check_nodes(count: float) -> None:
 
 
 def unsampled(y: Floats, gamma: float, rest: float) -> tuple[Floats, float]:
-    """The w with log(1−γ+γe^w) = y, and the largest |1−e^{−y}|, by which an error of e^y−1 counts.
+    """Solve log(1−γ+γe^w) = y for w, and bound |1−e^{−y}|, by which an error of e^y−1 counts.
 
     A y below log(1−γ) has the w −∞, whose error counts as that of log(1−γ): γ/(1−γ). Without
     sampling w is y, without an error.
@@ -141,7 +141,7 @@ def of_tails(
     rare: float,
     unknown: Floats,
 ) -> FloatLaw:
-    """What is between two nodes goes to both, and what is before the first one to that one.
+    """Lay the mass between two nodes on both, and what is before the first node on that one.
 
     p and q are the masses beyond each node, nearly: p − e^ℓ q is too small by at most `short`.
     What is between two nodes, of one of which q is `unknown`, goes to the upper one as a whole.
@@ -161,7 +161,7 @@ def of_tails(
 
 
 def _most_of_a_run(x: Floats) -> float:
-    """At least the largest sum of numbers that stand side by side, some or none."""
+    """Bound the largest sum of numbers that stand side by side, some or none."""
     before = np.concatenate([[0.0], np.cumsum(x)])
     largest = float((before - np.minimum.accumulate(before)).max())
     return largest + 2 * len(x) * UNIT * float(np.abs(x).sum())
@@ -169,9 +169,9 @@ def _most_of_a_run(x: Floats) -> float:
 
 # Proved in docs/proofs/grids.md, Lemma shares.
 def _shared(before: float, masses: Floats, up: Floats) -> Floats:
-    """`up` of the masses between two nodes goes to the upper one, the rest to the lower one."""
-    found = np.zeros(len(masses) + 1)
-    found[0] = before
-    found[:-1] += np.maximum(masses - up, 0.0)
-    found[1:] += up
-    return np.maximum(found, 0.0)
+    """Share the masses between two nodes: `up` of each goes to the upper one, the rest down."""
+    shares = np.zeros(len(masses) + 1)
+    shares[0] = before
+    shares[:-1] += np.maximum(masses - up, 0.0)
+    shares[1:] += up
+    return np.maximum(shares, 0.0)

@@ -1,4 +1,4 @@
-"""The profile by laws on a grid: cells that a loss falls into, and their convolution."""
+"""Laws on a grid of losses give the profile, by cells and their convolution."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _BLOCK = 256  # nodes that are summed at once
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """The masses times 2^bits at the losses first + j·step."""
+    """Nodes are masses times 2^bits at the losses first + j·step."""
 
     first: arb
     step: arb
@@ -56,17 +56,17 @@ class Nodes:
     bits: int
 
     def profile(self, y: arb) -> arb:
-        """Σ p(1 − e^{y−ℓ}) over ℓ > y: the largest from any node on, where balls don't tell."""
+        """Compute Σ p(1 − e^{y−ℓ}) over ℓ > y, from the best node where balls can't decide."""
         at = (y - self.first) / self.step
-        least, most = map(self._place, ends_of(at))
-        return BALL.maximum(*(self._beyond(j, y) for j in range(least, most + 1)))
+        lowest, highest = map(self._place, ends_of(at))
+        return BALL.maximum(*(self._beyond(j, y) for j in range(lowest, highest + 1)))
 
     def _place(self, at: arb) -> int:
         """The first node beyond this place, counted in steps."""
         return max(0, min(int(float(at.floor())) + 1, len(self.masses)))
 
     def _beyond(self, j: int, y: arb) -> arb:
-        """Σ p(1 − e^{y−ℓ}) over the nodes from the j-th on."""
+        """Compute Σ p(1 − e^{y−ℓ}) over the nodes from the j-th on."""
         block, place = divmod(j, _BLOCK)
         whole, fallen = self._blocks
         rest, x = arb_poly(self.masses[j : (block + 1) * _BLOCK]), (-self.step).exp()
@@ -76,13 +76,13 @@ class Nodes:
 
     @cached_property
     def _blocks(self) -> tuple[list[arb], list[arb]]:
-        """Σ p and Σ pe^{−ih}, i counted from its first node, over the nodes from each block on."""
+        """Compute Σ p and Σ pe^{−ih} over the nodes from each block on, i from its first."""
         x = (-self.step).exp()
         falls, whole, fallen = x**_BLOCK, [arb(0)], [arb(0)]
         for first in range(len(self.masses) // _BLOCK * _BLOCK, -1, -_BLOCK):
-            own = arb_poly(self.masses[first : first + _BLOCK])
-            whole.append(whole[-1] + own(1))
-            fallen.append(own(x) + falls * fallen[-1])
+            block = arb_poly(self.masses[first : first + _BLOCK])
+            whole.append(whole[-1] + block(1))
+            fallen.append(block(x) + falls * fallen[-1])
         return whole[::-1], fallen[::-1]
 
 
@@ -92,7 +92,7 @@ class Nodes:
 
 
 class Masses(NamedTuple):
-    """The P-masses of some runs at the nodes from `first` on, rounded up, times 2^bits.
+    """Masses are the P-masses of some runs at the nodes from `first` on, rounded up, times 2^bits.
 
     `cut` is at least the mass of all other nodes.
     """
@@ -104,7 +104,7 @@ class Masses(NamedTuple):
 
 @dataclass(frozen=True)
 class Products:
-    """Products of masses, less what at either end comes to `most` at most, both times 2^bits."""
+    """Products of masses leave out at either end what sums to `most` at most, times 2^bits."""
 
     bits: int
     most: int
@@ -112,38 +112,41 @@ class Products:
     refused: str  # what is said of more nodes
 
     def power(self, masses: Masses, count: int) -> Masses:
-        """Of so many runs."""
+        """Compute the masses of so many runs."""
         if count == 1:
             return masses
         half = self.power(masses, count // 2)
         square = self.product(half, half)
         return self.product(square, masses) if count % 2 else square
 
-    def product(self, one: Masses, other: Masses) -> Masses:
-        """Of both, less what at either end comes to `most` at most."""
+    def product(self, first_masses: Masses, second_masses: Masses) -> Masses:
+        """Multiply two laws' masses, rounded up, less what at either end sums to `most` at most.
+
+        PrecisionError where too many nodes are left.
+        """
         deadline.check()
-        found = fmpz_poly(one.rising) * fmpz_poly(other.rising)
-        more = fmpz_poly([1] * (len(one.rising) + len(other.rising) - 1))
-        rising = (found // (fmpz(1) << self.bits) + more).coeffs()
+        product = fmpz_poly(first_masses.rising) * fmpz_poly(second_masses.rising)
+        more = fmpz_poly([1] * (len(first_masses.rising) + len(second_masses.rising) - 1))
+        rising = (product // (fmpz(1) << self.bits) + more).coeffs()
         first, below = _run_of(rising, self.most)
         last, above = _run_of(rising[:first:-1], self.most)
         kept = rising[first : len(rising) - last]
         if len(kept) > self.most_nodes:
             raise PrecisionError(self.refused)
         # Of laws whose masses come to more than 1 it is to be taken times the masses of the others.
-        cut = one.cut + other.cut + below + above
-        return Masses(one.first + other.first + first, kept, cut)
+        cut = first_masses.cut + second_masses.cut + below + above
+        return Masses(first_masses.first + second_masses.first + first, kept, cut)
 
     def of_many(self, every: list[Masses]) -> Masses:
-        """Of all, the narrow ones first, by twos."""
+        """Multiply all laws' masses by twos, the narrow ones first."""
         while len(every) > 1:
-            every = sorted(every, key=lambda one: len(one.rising))
+            every = sorted(every, key=lambda masses: len(masses.rising))
             every = [reduce(self.product, every[i : i + 2]) for i in range(0, len(every), 2)]
         return every[0]
 
 
 def _run_of(masses: list[Any], most: int) -> tuple[int, int]:
-    """The first so many that come to `most` at most, but one of all, and what they come to."""
+    """Count the first masses that sum to `most` at most, but one of all, and sum them."""
     before = 0
     for i, total in enumerate(accumulate(masses)):
         if total > most or i == len(masses) - 1:
@@ -165,17 +168,17 @@ _NEWTON_STEPS = 60
 
 
 class Tail(NamedTuple):
-    """P(S) and Q(S), S where the loss is beyond a node."""
+    """A tail is P(S) and Q(S), S where the loss is beyond a node."""
 
     p: arb
     q: arb
 
 
 def reach(part: DensityLoss, reverse: bool, need: float) -> tuple[float, float]:
-    """About the least and the largest loss that occurs; float64."""
+    """Estimate the smallest and the largest loss of a pair of densities, in float64."""
     panels = density.pieces(part, need).panels
-    found = [float(_loss(panel, place).mid()) for panel in panels for place in _some_places(panel)]
-    low, high = min(found), max(found)
+    losses = [float(_loss(panel, place).mid()) for panel in panels for place in _some_places(panel)]
+    low, high = min(losses), max(losses)
     return (-high, -low) if reverse else (low, high)
 
 
@@ -188,47 +191,47 @@ def _some_places(panel: Panel) -> Iterator[arb]:
 def tails(
     part: DensityLoss, ways: Sequence[bool], losses: Sequence[arb], need: float
 ) -> tuple[list[list[Tail]], arb]:
-    """Tails of sets on which the loss is above each of the rising losses, nearly; one way or both.
+    """Compute tails of sets on which the loss is nearly above each of the rising losses.
 
-    D is at most so much above P(S) − e^yQ(S) there, about e^{−need}. Both ways they lie
-    symmetrically.
+    In one direction or both. D is at most the second number above P(S) − e^yQ(S) there, about
+    e^{−need}. In both directions the losses lie symmetrically.
     """
     nodes = [-y for y in reversed(losses)] if ways[0] else losses
     between, off = _between(part, nodes, need)
-    found = []
+    tails_of_ways = []
     for reverse in ways:
-        own = [Tail(q, p) for p, q in reversed(between)] if reverse else between
-        beyond = itertools.accumulate(own[:0:-1], lambda x, y: Tail(x.p + y.p, x.q + y.q))
-        found.append(list(beyond)[::-1])
-    return found, off
+        between_nodes = [Tail(q, p) for p, q in reversed(between)] if reverse else between
+        beyond = itertools.accumulate(between_nodes[:0:-1], lambda x, y: Tail(x.p + y.p, x.q + y.q))
+        tails_of_ways.append(list(beyond)[::-1])
+    return tails_of_ways, off
 
 
 def _between(part: DensityLoss, nodes: Sequence[arb], need: float) -> tuple[list[Tail], arb]:
-    """The masses where the loss is between two nodes, or before the first or beyond the last."""
+    """Compute the masses where the loss lies between two nodes, and bound their error."""
     places = [y.mid() for y in nodes]  # exact, as all comparisons with them are
-    found, astray = [Tail(arb(0), arb(0))] * (len(nodes) + 1), arb(0)
-    for one in _integrals(part, need, ctx.prec):
-        with ctx.workprec(one.bits):
-            for edges in _cut(one, nodes, places, arb(-need).exp()):
-                beyond = [[whole(u) for whole in one.both] for u, _ in edges]
+    masses, astray = [Tail(arb(0), arb(0))] * (len(nodes) + 1), arb(0)
+    for integrals in _integrals(part, need, ctx.prec):
+        with ctx.workprec(integrals.bits):
+            for edges in _cut(integrals, nodes, places, arb(-need).exp()):
+                beyond = [[whole(u) for whole in integrals.both] for u, _ in edges]
                 stretches = zip(itertools.pairwise(edges), itertools.pairwise(beyond), strict=True)
                 for ((first, low), (last, high)), (before, after) in stretches:
-                    radius = within(one.interpolation_error * (last - first))
+                    radius = within(integrals.interpolation_error * (last - first))
                     p, q = (y - x + radius for x, y in zip(before, after, strict=True))
                     i = bisect.bisect(places, ((low + high) / 2).mid())
-                    found[i] = Tail(found[i].p + p, found[i].q + q)
+                    masses[i] = Tail(masses[i].p + p, masses[i].q + q)
                     if i > 0:
                         astray = astray.max(nodes[i - 1] - low.min(high))
                     if i < len(nodes):
                         astray = astray.max(low.max(high) - nodes[i])
-    return found, density.pieces(part, need).left_out + astray.expm1()
+    return masses, density.pieces(part, need).left_out + astray.expm1()
 
 
 class Integrals(NamedTuple):
-    """Polynomials in u from −1 to 1 on a panel whose differences are masses of m and q.
+    """Integrals of m and q over a panel are polynomials in u from −1 to 1.
 
-    They are worked out with so many bits and off by at most `interpolation_error` per
-    unit of u; the loss but for `astray`.
+    Their differences are masses, worked out with so many bits and off by at most
+    `interpolation_error` per unit of u; the loss is off by at most `astray`.
     """
 
     panel: Panel
@@ -243,28 +246,29 @@ class Integrals(NamedTuple):
 
 @lru_cache(16)
 def _integrals(part: DensityLoss, need: float, bits: int) -> list[Integrals]:
-    """Of the polynomials that agree with the densities at Chebyshev's points, on every panel."""
+    """Integrate on every panel polynomials that agree with the densities at Chebyshev's points."""
     panels, _, size = density.pieces(part, need)
     counts = [_points(panel, need + _CELL_SPARE) for panel in panels]
-    with ctx.workprec(_enough(bits, max(counts))):
+    with ctx.workprec(_working_bits(bits, max(counts))):
         part.pair.shifts()  # once for all panels
     return [_integral(*each, size, bits) for each in zip(panels, counts, strict=True)]
 
 
 def _points(panel: Panel, need: float) -> int:
-    """At which a panel's densities are asked for errors of e^{−need} of its masses, about."""
+    """Count the points of a panel for errors of about e^{−need} of its masses."""
     need += max(abs(float(_loss(panel, place).mid())) for place in _some_places(panel))
     return _ROUND * max(
         1, math.ceil((max(panel.log_most, 0.0) + need) / math.log(density.RHO) / _ROUND)
     )
 
 
-def _enough(bits: int, count: int) -> int:
+def _working_bits(bits: int, count: int) -> int:
     return bits + math.ceil(_LOST * count)
 
 
 def _integral(panel: Panel, count: int, size: float, bits: int) -> Integrals:
-    bits = _enough(bits, count)
+    """Integrate the polynomials that interpolate m, q and the loss on one panel."""
+    bits = _working_bits(bits, count)
     with ctx.workprec(bits):
         low, high = panel.ends
         middle, half = (low + high) / 2, (high - low) / 2
@@ -281,7 +285,7 @@ def _integral(panel: Panel, count: int, size: float, bits: int) -> Integrals:
 
 
 def _in_powers(coefficients: list[arb]) -> arb_poly:
-    """Σ c_k T_k by Clenshaw's b_k = c_k + 2u b_{k+1} − b_{k+2}: it is b_0 − u b_1."""
+    """Write Σ c_k T_k in powers, by Clenshaw's b_k = c_k + 2u b_{k+1} − b_{k+2}: b_0 − u b_1."""
     u, after, last = arb_poly([0, 1]), arb_poly(), arb_poly()
     for c in reversed(coefficients[1:]):
         after, last = c + 2 * u * after - last, after
@@ -292,33 +296,33 @@ Edge = tuple[arb, arb]  # a place, and the loss there
 
 
 def _cut(
-    one: Integrals, nodes: Sequence[arb], places: Sequence[arb], tiny: arb
+    integrals: Integrals, nodes: Sequence[arb], places: Sequence[arb], tiny: arb
 ) -> Iterator[list[Edge]]:
-    """Parts of [−1, 1] on which the loss is monotone, or hardly changes, cut at the nodes."""
+    """Cut [−1, 1] into parts where the loss is monotone, or hardly changes, and at the nodes."""
     pending = [(arb(-1), arb(1))]
     while pending:
         deadline.check()
         first, last = pending.pop()
-        over = acb(one.middle + one.half * first.union(last))
-        slope = one.panel.chart.loss(over).slope.real * one.half
+        over = acb(integrals.middle + integrals.half * first.union(last))
+        slope = integrals.panel.chart.loss(over).slope.real * integrals.half
         change = abs(slope * (last - first))
-        edges = [(u, one.loss(u) + within(one.astray)) for u in (first, last)]
+        edges = [(u, integrals.loss(u) + within(integrals.astray)) for u in (first, last)]
         if change < tiny:
             level = edges[0][1] + within(change)
             yield [(first, level), (last, level)]
         elif slope > 0 or slope < 0:
             low, high = sorted(loss.mid() for _, loss in edges)
             inside = range(bisect.bisect(places, low), bisect.bisect_left(places, high))
-            yield _crossed(one, nodes, inside, edges, tiny)
+            yield _crossed(integrals, nodes, inside, edges, tiny)
         else:
             centre = (first + last) / 2
             pending += [(centre, last), (first, centre)]
 
 
 def _crossed(
-    one: Integrals, nodes: Sequence[arb], inside: range, edges: Sequence[Edge], tiny: arb
+    integrals: Integrals, nodes: Sequence[arb], inside: range, edges: Sequence[Edge], tiny: arb
 ) -> list[Edge]:
-    """Both edges and between them those at some nodes, the middle one first.
+    """Return both edges, and between them the places of some nodes, the middle one first.
 
     Newton's steps of the polynomial begin the nearer.
     """
@@ -326,23 +330,23 @@ def _crossed(
     if not inside:
         return [first, last]
     middle = len(inside) // 2
-    y, slope = nodes[inside[middle]], one.loss.derivative()
+    y, slope = nodes[inside[middle]], integrals.loss.derivative()
     (a, begun), (b, ended) = first, last
     u = (a + (b - a) * (y - begun) / (ended - begun)).mid()
     for _ in range(_NEWTON_STEPS):
         if not a < u < b:
             u = ((a + b) / 2).mid()
-        loss = one.loss(u)
+        loss = integrals.loss(u)
         if abs(y - loss) < tiny:
             break
         a, b = (u, b) if (loss < y) == (begun < ended) else (a, u)
         u = (u + (y - loss) / slope(u)).mid()
-    edge = u, loss + within(one.astray)
+    edge = u, loss + within(integrals.astray)
     sides = [inside[:middle], inside[middle + 1 :]]
     if ended < begun:
         sides.reverse()
-    before = _crossed(one, nodes, sides[0], (first, edge), tiny)
-    return before[:-1] + _crossed(one, nodes, sides[1], (edge, last), tiny)
+    before = _crossed(integrals, nodes, sides[0], (first, edge), tiny)
+    return before[:-1] + _crossed(integrals, nodes, sides[1], (edge, last), tiny)
 
 
 def _loss(panel: Panel, place: arb) -> arb:
@@ -360,7 +364,7 @@ def _loss(panel: Panel, place: arb) -> arb:
 
 
 class LineCell(NamedTuple):
-    """The masses of P and Q, and between what the loss log(p/q) is."""
+    """A cell has the masses of P and Q, and two ends of the loss log(p/q)."""
 
     p: arb
     q: arb
@@ -370,10 +374,10 @@ class LineCell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DottedLaw:
-    """The P-masses at the losses first + jh of a law whose profile is at least D − left_out.
+    """A dotted law has its P-masses at the losses first + jh, and its profile is an upper bound.
 
-    Between the nodes j−1 and j it is larger than D by at most excess[j]. All P-mass but
-    `far_mass` was moved by at most so many steps.
+    That is at least D − left_out, and between the nodes j−1 and j it is larger than D by at most
+    excess[j]. All P-mass but `far_mass` was moved by at most so many steps.
     """
 
     first: arb
@@ -385,14 +389,14 @@ class DottedLaw:
     moved: int
 
 
-def of_cells(found: list[LineCell], step: arb, left_out: arb) -> DottedLaw:
-    """Each cell's masses go to the nodes on either side of its losses; both laws keep theirs."""
-    lows = [floor(cell.low / step) for cell in deadline.each(found)]
-    ends = [(i, max(i + 1, -floor(-c.high / step))) for i, c in zip(lows, found, strict=True)]
+def of_cells(cells: list[LineCell], step: arb, left_out: arb) -> DottedLaw:
+    """Move each cell's masses to the nodes on either side of its losses; both laws keep theirs."""
+    lows = [floor(cell.low / step) for cell in deadline.each(cells)]
+    ends = [(i, max(i + 1, -floor(-c.high / step))) for i, c in zip(lows, cells, strict=True)]
     first, last = min(i for i, _ in ends), max(j for _, j in ends)
     grown = [(step * j).exp() for j in deadline.each(range(first, last + 1))]
     masses, excess = ([arb(0)] * len(grown) for _ in range(2))
-    for cell, (low, high) in deadline.each(zip(found, ends, strict=True)):
+    for cell, (low, high) in deadline.each(zip(cells, ends, strict=True)):
         i, j = low - first, high - first
         apart = grown[j] - grown[i]
         down, up = ((grown[j] * cell.q - cell.p) / apart, (cell.p - grown[i] * cell.q) / apart)
@@ -407,9 +411,9 @@ def of_cells(found: list[LineCell], step: arb, left_out: arb) -> DottedLaw:
 
 # Proved in docs/proofs/grids.md, Lemma chords.
 def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> DottedLaw:
-    """The chords of D over a = e^y between nodes, from D(−∞) = 1 on.
+    """Lay the chords of D over a = e^y between nodes, from D(−∞) = 1 on.
 
-    Nearby chords, which go on below D, bound by how much.
+    Nearby chords, which go on below D, bound by how much they exceed it.
     """
     first, last = ends
     count = max(2, -floor((first - last) / step))
@@ -430,7 +434,7 @@ def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> D
 def of_tails(
     every: Sequence[Sequence[Tail]], losses: Sequence[arb], step: arb, left_out: arb
 ) -> DottedLaw:
-    """The chords of the largest P(S) − aQ(S) over some sets S for each node.
+    """Lay the chords of the largest P(S) − aQ(S) over some sets S for each node.
 
     A line P(S) − aQ(S) is nowhere above the profile: those of both nodes bound how far it is below
     the chord between them.
@@ -462,7 +466,7 @@ def _differences(values: list[arb]) -> list[arb]:
 
 
 def parallel(u: arb, v: arb) -> arb:
-    """uv/(u+v) of numbers that are not negative, from above: it grows with both."""
+    """Compute uv/(u+v) of nonnegative numbers, from above: it grows with both."""
     u, v = u.upper(), v.upper()
     return u * v / (u + v) if u > 0 and v > 0 else arb(0)
 
@@ -475,7 +479,7 @@ MOST_OUTCOMES = 50_000  # of the runs that are taken together
 
 
 class Group(NamedTuple):
-    """Each outcome of some runs is a cell; the P-mass of those left out."""
+    """A group has a cell for each outcome of some runs, and the P-mass of those left out."""
 
     cells: list[LineCell]
     left_out: arb
@@ -484,11 +488,11 @@ class Group(NamedTuple):
 def grouped(
     part: Part, count: int, reverse: bool, need: float, most: int = MOST_OUTCOMES
 ) -> Iterator[tuple[Group, int]]:
-    """All runs in groups of one size, or of two, and how many there are of each.
+    """Group all runs by one size, or by two, with the number of groups of each.
 
     A group leaves out about e^{−need} for every run of it, and has about `most` outcomes.
     """
-    size = _together(len(_own(part, reverse, need, ctx.prec).cells), count, most)
+    size = _together(len(_single_run(part, reverse, need, ctx.prec).cells), count, most)
     groups = -(-count // size)
     base, longer = divmod(count, groups)
     for runs, times in ((base + 1, longer), (base, groups - longer)):
@@ -497,7 +501,7 @@ def grouped(
 
 
 def _together(outcomes: int, count: int, most: int) -> int:
-    """The most runs that have few outcomes."""
+    """Count the most runs whose outcomes together are few."""
     size = 1
     while size < count and math.comb(outcomes + size, size + 1) <= most:
         size += 1
@@ -505,28 +509,28 @@ def _together(outcomes: int, count: int, most: int) -> int:
 
 
 @lru_cache(8)
-def _own(part: Part, reverse: bool, need: float, bits: int) -> Group:
-    """One run's, `bits` being flint's current precision."""
+def _single_run(part: Part, reverse: bool, need: float, bits: int) -> Group:
+    """Make the group of one run, `bits` being flint's current precision."""
     known, left_out = part.outcomes_but_for(need, reverse)
-    found = _kept(known, need)
-    return Group(found.cells, found.left_out + left_out)
+    kept = _kept(known, need)
+    return Group(kept.cells, kept.left_out + left_out)
 
 
 @lru_cache(8)
 def _group(part: Part, runs: int, reverse: bool, need: float, bits: int) -> Group:
-    own, left_out = _own(part, reverse, need, bits)
+    cells, left_out = _single_run(part, reverse, need, bits)
     if runs == 1:
-        return Group(own, left_out)
-    found = _kept(multinomial_laws([(p, q) for p, q, _, _ in own], runs), need)
-    return Group(found.cells, found.left_out + runs * left_out)
+        return Group(cells, left_out)
+    kept = _kept(multinomial_laws([(p, q) for p, q, _, _ in cells], runs), need)
+    return Group(kept.cells, kept.left_out + runs * left_out)
 
 
 def _kept(laws: list[tuple[arb, arb]], need: float) -> Group:
-    """All of them but for a share e^{−need} of their P-mass at most, need > 0."""
-    least = arb(-need).exp() * sum((p for p, _ in laws), arb(0)) / max(len(laws), 1)
+    """Keep all outcomes but for a share e^{−need} of their P-mass at most, need > 0."""
+    negligible = arb(-need).exp() * sum((p for p, _ in laws), arb(0)) / max(len(laws), 1)
     cells, left_out = [], arb(0)
     for p, q in deadline.each(laws):
-        if p < least:
+        if p < negligible:
             left_out += p
         else:
             loss = (p / q).log()
@@ -543,9 +547,9 @@ _OUTCOMES = 16  # of a group for each step, more of which hardly make its error 
 
 
 class LaidLaw(NamedTuple):
-    """How often it is run, between what its losses are, and how it is laid on nodes so far apart.
+    """A laid law says how often it is run, its smallest and largest loss, and how it is laid.
 
-    The last field says whether both ends are atoms.
+    `laid` makes the dotted law for a step, and `has_atoms` says whether both ends are atoms.
     """
 
     runs: int
@@ -555,14 +559,17 @@ class LaidLaw(NamedTuple):
 
 
 def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> Iterator[LaidLaw]:
-    """The laws of some runs of a part to lay over so many steps, but for a P-mass of e^{−need}."""
+    """Yield the laws of some runs to lay over so many steps, but for a P-mass of e^{−need}.
+
+    Outcomes are grouped, densities are cut at the nodes, and of other losses the profile is laid.
+    """
     if part.is_atomic:
         outcomes = min(_OUTCOMES * steps, MOST_OUTCOMES)
         for group, times in grouped(part, count, reverse, need, outcomes):
             low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))
             yield LaidLaw(times, (low, high), partial(_of_group, group))
     elif densities := part.density_pairs(reverse):
-        every = [reach(one, way, need) for one, ways in densities for way in ways]
+        every = [reach(loss, way, need) for loss, ways in densities for way in ways]
         ends = arb(min(low for low, _ in every)), arb(max(high for _, high in every))
         yield LaidLaw(count, ends, partial(_of_densities, densities, ends, need))
     else:
@@ -581,19 +588,19 @@ def _of_densities(
     need: float,
     step: arb,
 ) -> DottedLaw:
-    """Of the largest one at each node."""
+    """Lay the largest of some densities' profiles at each node."""
     low, high = (floor(end / step) for end in ends)
     if any(len(ways) > 1 for _, ways in densities):  # nodes that lie symmetrically serve both
         high = max(high, -low - 1)
         low = -high - 1
     losses = [step * j for j in range(low, high + 2)]
-    found = [tails(part, ways, losses, need) for part, ways in densities]
-    left_out = sum((off for _, off in found), arb(0))
-    return of_tails([tail for every, _ in found for tail in every], losses, step, left_out)
+    tails_of_pairs = [tails(part, ways, losses, need) for part, ways in densities]
+    left_out = sum((off for _, off in tails_of_pairs), arb(0))
+    return of_tails([tail for every, _ in tails_of_pairs for tail in every], losses, step, left_out)
 
 
 def step_for(laws: list[LaidLaw], steps: int) -> arb:
-    """Of the grid: a whole number of them lies between the atoms of Laplace noise."""
+    """Choose the step of the grid: a whole number of it lies between the atoms of Laplace noise."""
     widest = max(float((law.ends[1] - law.ends[0]).mid()) for law in laws) / steps
     for law in sorted(laws, key=lambda law: -law.runs):
         if law.has_atoms:
@@ -603,7 +610,7 @@ def step_for(laws: list[LaidLaw], steps: int) -> arb:
 
 
 def _top(part: Part, reverse: bool, need: float, tilt: int) -> arb:
-    """The largest loss, or from where on D(y)e^{−tilt·y} is below e^{−need}."""
+    """Estimate the largest loss, or where D(y)e^{−tilt·y} falls below e^{−need}."""
     goal, largest = arb(-need).exp(), part.largest(reverse)
 
     def is_beyond(y: float) -> bool:
@@ -631,7 +638,7 @@ _FLOAT_OUTCOMES = 2**9  # steps that a law of the others is laid for
 def laid(
     part: Part, runs: int, reverse: bool, step: float, rare: float
 ) -> Iterator[tuple[FloatLaw, int]]:
-    """The laws of some runs of a part, and how often each is run; about `rare` is beyond each."""
+    """Yield the laws of some runs in float64 with their counts; about `rare` lies beyond each."""
     law = part.in_floats(reverse, rare)
     if law is None:
         yield from _in_balls(part, runs, reverse, step, rare)
@@ -642,16 +649,17 @@ def laid(
 def _in_balls(
     part: Part, runs: int, reverse: bool, step: float, rare: float
 ) -> Iterator[tuple[FloatLaw, int]]:
+    """Lay in balls the laws of a loss that is not known in float64, and round them up to it."""
     with ctx.workprec(BITS):
         lost = float_above(BALL.number(part.mass_at_infinity(reverse)))
         for law in laws_of(part, runs, reverse, -math.log(rare), _FLOAT_OUTCOMES):
             low, high = (float(end.mid()) for end in law.ends)
             nodes(low, high, step)
-            found = law.laid(arb(step))
-            masses = np.array([max(0.0, float_above(x)) for x in found.masses])
+            dotted = law.laid(arb(step))
+            masses = np.array([max(0.0, float_above(x)) for x in dotted.masses])
             # What one group of runs loses is at most what all runs together lose.
-            short = float_above(found.left_out) + runs * lost
-            yield FloatLaw(found.first, masses, short), law.runs
+            short = float_above(dotted.left_out) + runs * lost
+            yield FloatLaw(dotted.first, masses, short), law.runs
 
 
 # --- one grid
@@ -674,7 +682,7 @@ _TELLING = (2**9, 2**12)
 _FEW_RUNS, _FEW_DIGITS = 8, 6.0  # of densities: mostly sooner had than by a contour
 _MANY_RUNS = 200  # from which on contours do
 _MOST_DIGITS = 14.0  # of what is on a grid, whose error is about the square of its step
-_TOLD = 8.0  # for which a grid is laid that tells how many there are
+_PROBE_DIGITS = 8.0  # for which a grid is laid that tells how many there are
 _SETTLED, _LEAP = 2**12, 3  # steps from which on digits grow evenly; octaves at once
 _MEAN_RATE, _SURE_RATE = 0.6, 0.4  # digits that a grid of half the step gives more
 _LOG_GUESS, _GUESSES = -20.0, 4  # of δ, squared so often
@@ -691,7 +699,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """All the runs on one grid, with bounds of D on both sides.
+    """A grid holds all the runs on one lattice of losses, with bounds of D on both sides.
 
     D lies between the profile of what was spread, less what spreading adds at most, and that
     profile with the mass that was left out.
@@ -709,11 +717,11 @@ class Grid:
     @cached_property
     def first(self) -> arb:
         """The least total loss of those kept."""
-        least = sum((k * spread.first for spread, k in self.spreads), arb(0))
-        return least + self.step * self._masses.first
+        lowest = sum((k * spread.first for spread, k in self.spreads), arb(0))
+        return lowest + self.step * self._masses.first
 
     def delta(self, y: arb) -> arb:
-        """D(y)."""
+        """Enclose D(y)."""
         value = self._nodes.profile(y)
         left_out = sum((k * spread.left_out for spread, k in self.spreads), self._cut(self._masses))
         below = value - self._rounded_up - self._added(y)
@@ -721,8 +729,8 @@ class Grid:
 
     @cached_property
     def _masses(self) -> Masses:
-        """Of all runs."""
-        return self._products.product(self._others[0], self._own[0])
+        """Compute the masses of all runs."""
+        return self._products.product(self._others[0], self._single_runs[0])
 
     @property
     def width(self) -> int:
@@ -730,22 +738,24 @@ class Grid:
         return len(self._masses.rising)
 
     @cached_property
-    def _own(self) -> list[Masses]:
-        rows = ([max(0, _up(p, self.bits)) for p in one.masses] for one, _ in self.spreads)
+    def _single_runs(self) -> list[Masses]:
+        rows = ([max(0, _up(p, self.bits)) for p in spread.masses] for spread, _ in self.spreads)
         return [Masses(0, row, 0) for row in rows]
 
     @cached_property
     def _others(self) -> list[Masses]:
-        """Of all runs but one of each kind."""
-        found = []
+        """Compute for each kind the masses of all runs but one of that kind."""
+        others = []
         for i in range(len(self.spreads)):
             deadline.check()
             counts = [k - (i == j) for j, (_, k) in enumerate(self.spreads)]
             powers = [
-                self._products.power(own, k) for own, k in zip(self._own, counts, strict=True) if k
+                self._products.power(masses, k)
+                for masses, k in zip(self._single_runs, counts, strict=True)
+                if k
             ]
-            found.append(reduce(self._products.product, powers, Masses(0, [1 << self.bits], 0)))
-        return found
+            others.append(reduce(self._products.product, powers, Masses(0, [1 << self.bits], 0)))
+        return others
 
     @cached_property
     def _products(self) -> Products:
@@ -760,7 +770,7 @@ class Grid:
 
     @cached_property
     def _rounded_up(self) -> arb:
-        """How much more the masses are than those that were spread, at most."""
+        """Bound how much larger the masses are than those that were spread."""
         true = arb(1)
         for spread, k in self.spreads:
             true *= sum(spread.masses, arb(0)).max(arb(0)) ** k
@@ -772,7 +782,7 @@ class Grid:
         return Nodes(self.first, self.step, self._masses.rising, self.bits)
 
     def _added(self, y: arb) -> arb:
-        """Σ k_i E[e_i(y−L)], L the loss of all runs but one of that kind.
+        """Bound Σ k_i E[e_i(y−L)], L the loss of all runs but one of that kind.
 
         By sums of float64, too small by a share of 2^{-52} for each term at most.
         """
@@ -783,17 +793,19 @@ class Grid:
         for (_, k), others, masses, highest in rows:
             at = start - others.first - np.arange(len(masses)) + self._moved
             inside = at < len(highest)
-            found = arb(float(masses[inside] @ highest[np.maximum(at[inside], 0)]))
+            excess = arb(float(masses[inside] @ highest[np.maximum(at[inside], 0)]))
             unlikely = self._far_mass + self._cut(others) + len(masses) * arb(_TINY)
-            total += k * (found * (1 + len(masses) * arb(2) ** -51) + unlikely * arb(highest.max()))
+            total += k * (
+                excess * (1 + len(masses) * arb(2) ** -51) + unlikely * arb(highest.max())
+            )
             total += k * len(masses) * arb(2) ** -1022  # of products below the range of float64
         return total
 
     @cached_property
     def _moved(self) -> int:
-        """How far in steps all losses together were moved but for `_far_mass`, and more for balls.
+        """Bound in steps how far all losses together were moved but for `_far_mass`.
 
-        By Hoeffding's inequality where that is less than all moves one way.
+        By Hoeffding's inequality where that is less than all moves one way, and more for balls.
         """
         moves = sum(k * spread.moved for spread, k in self.spreads)
         squares = sum(k * spread.moved**2 for spread, k in self.spreads)
@@ -804,7 +816,7 @@ class Grid:
 
     @property
     def _far_mass(self) -> arb:
-        """The P-mass that was moved by more."""
+        """Bound the P-mass that was moved farther."""
         further = sum((k * spread.far_mass for spread, k in self.spreads), arb(0))
         return further + 2 * arb(-self.need).exp()
 
@@ -814,14 +826,14 @@ class Grid:
 
     @cached_property
     def _highest(self) -> list[Floats]:
-        """The most that each e_i is within so many steps, from so many before its first node on."""
+        """Compute for each e_i its largest value within so many steps of each place."""
         return [
-            _most_around([float_above(x) for x in one.excess], self._moved)
-            for one, _ in self.spreads
+            _most_around([float_above(x) for x in spread.excess], self._moved)
+            for spread, _ in self.spreads
         ]
 
     def order(self, y: float) -> float:
-        """About the order at which a moment bounds D(y) best; float64."""
+        """Estimate in float64 the order at which a moment bounds D(y) best."""
         masses = _floats(self._masses.rising, self.bits)
         losses = float(self.first.mid()) - y + float(self.step.mid()) * np.arange(len(masses))
         logs = np.log(np.maximum(masses, _TINY))
@@ -844,19 +856,19 @@ def _floats(masses: list[Any], bits: int) -> Floats:
 
 
 def _most_around(values: list[float], reach: int) -> Floats:
-    """The largest value within so many places, the first one standing for all before it."""
-    found = np.concatenate([np.full(2 * reach, values[0]), values, np.zeros(2 * reach)])
+    """Compute the largest value within so many places; the first one stands for all before it."""
+    largest = np.concatenate([np.full(2 * reach, values[0]), values, np.zeros(2 * reach)])
     width = 1
     while width < 2 * reach + 1:
         deadline.check()
         shift = min(width, 2 * reach + 1 - width)
-        found, width = np.maximum(found[:-shift], found[shift:]), width + shift
-    return found
+        largest, width = np.maximum(largest[:-shift], largest[shift:]), width + shift
+    return largest
 
 
 @dataclass(eq=False)
 class Grids:
-    """Grids for some runs, each finer than the one before; the last is kept."""
+    """Grids answer for some runs, each finer than the one before; the last is kept."""
 
     proof = GRIDS
 
@@ -864,7 +876,7 @@ class Grids:
     _made: dict[tuple[int, int], Grid] = field(default_factory=dict)
 
     def cost(self, digits: float) -> float:
-        """Little for few digits of few runs; the last way where moments hardly fall.
+        """Estimate the cost: low for few digits of few runs, high where moments hardly fall.
 
         Of sampled noise on whole numbers few digits are sooner had than by a contour, of other
         atoms than by one of many nodes, and a bound than by a moment of the order that makes it
@@ -897,69 +909,75 @@ class Grids:
         return self.runs.mass_at_infinity + grid.delta(y)
 
     def delta(self, y: Number, digits: float) -> arb:
-        """D(y) to so many digits."""
+        """Enclose D(y) to so many digits."""
 
         def at(grid: Grid) -> arb:
             return self._profile(grid, y())
 
         log_delta = _LOG_GUESS
         for _ in range(_GUESSES):
-            for found in self._roughly(at, log_delta):
-                if found == 0:  # beyond all nodes, and none left out
-                    return found
-                most = log_float_of(found.upper)
+            for value in self._roughly(at, log_delta):
+                if value == 0:  # beyond all nodes, and none left out
+                    return value
+                most = log_float_of(value.upper)
             if most > log_delta:
                 break
             log_delta *= 2
         return self.refined(at, most, digits)
 
     def root(self, delta: Fraction, digits: float) -> arb:
-        """Where D is δ, to so many digits: each grid begins where the one before proved it."""
-        found: tuple[arb, arb] | None = None
+        """Enclose the root of D = δ; each grid begins with the bracket of the one before."""
+        ends: tuple[arb, arb] | None = None
 
         def at(grid: Grid) -> arb:
-            nonlocal found
+            """Enclose the root on one grid, from the bracket of the one before."""
+            nonlocal ends
 
             def value(y: arb) -> arb:
                 known = self.runs.beyond_largest_loss(y)
                 return self._profile(grid, y) if known is None else known
 
-            found = found or bracket(value, ball(delta))
-            if found is None:
+            ends = ends or bracket(value, ball(delta))
+            if ends is None:
                 return arb.nan()
-            root = enclosed(value, ball(delta), found)
-            found = root.lower(), root.upper()
+            root = enclosed(value, ball(delta), ends)
+            ends = root.lower(), root.upper()
             return root
 
         return self.refined(at, log_float_of(lambda: ball(delta)), digits)
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
-        """Is D(y) <= the bound? None where two grids can't decide it."""
+        """Decide if D(y) is at most the bound; None where two grids can't."""
 
         def at(grid: Grid) -> bool | None:
             return decided(self._profile(grid, y()), bound())
 
-        for told in self._roughly(at, log_float_of(bound)):
-            if told is not None:
-                return told
+        for decision in self._roughly(at, log_float_of(bound)):
+            if decision is not None:
+                return decision
         return None
 
     def refined(self, ask: Callable[[Grid], arb], log_delta: float, digits: float) -> arb:
-        """What is asked of a grid, for a δ of about e^{log_delta}, or PrecisionError.
+        """Refine a grid until `ask` has the digits, for a δ of about e^{log_delta}.
 
-        Of more digits than any grid has, one coarse grid tells how many there are.
+        PrecisionError where no grid has them. Of more digits than any grid has, one coarse grid
+        tells how many there are.
         """
-        is_told = digits > _MOST_DIGITS
-        need = self._need(log_delta, _TOLD if is_told else digits)
+        is_beyond_grids = digits > _MOST_DIGITS
+        need = self._need(log_delta, _PROBE_DIGITS if is_beyond_grids else digits)
         steps = _FIRST
         while True:
             deadline.check()
-            found = self._asked(ask, steps, need)
-            known = max(0.0, accuracy(found))
+            value = self._at_grid(ask, steps, need)
+            known = max(0.0, accuracy(value))
             if known >= digits - _SPARED:
-                return found
+                return value
             left = math.log2(self._finest / steps)
-            if left < 1 or is_told or (steps >= _SETTLED and known + left < digits - _SPARED):
+            if (
+                left < 1
+                or is_beyond_grids
+                or (steps >= _SETTLED and known + left < digits - _SPARED)
+            ):
                 had = math.floor(known + _SURE_RATE * max(left, 0.0))
                 fewer = f"fewer than the {digits:.0f} worked with" if had else "a larger δ"
                 raise PrecisionError(
@@ -971,11 +989,11 @@ class Grids:
             steps *= 2 ** min(math.floor(left), _LEAP, wanted)
 
     def _roughly(self, ask: Callable[[Grid], T], log_delta: float) -> Iterator[T]:
-        """What two grids give that mostly tell whether D(y) is below e^{log_delta}."""
+        """Ask two grids, which mostly decide if D(y) is below e^{log_delta}."""
         need = self._need(log_delta, 3.0)
-        return (self._asked(ask, min(steps, self._finest), need) for steps in _TELLING)
+        return (self._at_grid(ask, min(steps, self._finest), need) for steps in _TELLING)
 
-    def _asked(self, ask: Callable[[Grid], T], steps: int, need: int) -> T:
+    def _at_grid(self, ask: Callable[[Grid], T], steps: int, need: int) -> T:
         with progress(f"a grid of {steps:,} losses"):
             grid = self._grid(steps, need)
             with ctx.workprec(grid.work):
@@ -987,7 +1005,7 @@ class Grids:
 
     @property
     def _finest(self) -> int:
-        """The most steps, as far as the grid that was made last tells."""
+        """Bound the steps of a grid by its width, as far as the last grid tells."""
         if not self._made:
             return _FIRST
         (steps, _), made = next(iter(self._made.items()))
@@ -1005,7 +1023,7 @@ class Grids:
         return self.runs.count
 
     def _grid(self, steps: int, need: int) -> Grid:
-        """So many steps of the widest law, all but e^{−need} of each."""
+        """Lay a grid of so many steps of the widest law, with all but e^{−need} of each law."""
         if self.count > _MOST_RUNS:
             raise PrecisionError(_REFUSED.format(self.count, f"{_MOST_RUNS:,}"))
         if (steps, need) not in self._made:
@@ -1056,7 +1074,7 @@ _SHARE = 0.95  # of the time left
 # Proved in docs/proofs/grids.md, Lemma grid-products.
 @dataclass(frozen=True, eq=False)
 class UpperProfile:
-    """All runs on nodes `step` apart, for a δ of about e^{log_delta}."""
+    """An upper profile has all runs on nodes `step` apart, for a δ of about e^{log_delta}."""
 
     runs: DirectedRuns
     step: float
@@ -1064,7 +1082,7 @@ class UpperProfile:
 
     @cached_property
     def bits(self) -> int:
-        """Of masses, at most 2^{−bits} of which are rounded up at each node."""
+        """Choose the bits of masses, of which rounding adds at most 2^{−bits} at each node."""
         return _MANY_SPARE_BITS + math.ceil(self._nats / math.log(2))
 
     @cached_property
@@ -1075,15 +1093,15 @@ class UpperProfile:
     @cached_property
     def _laws(self) -> list[tuple[FloatLaw, int]]:
         rare = math.exp(-self._nats)
-        found: list[tuple[FloatLaw, int]] = []
+        laws: list[tuple[FloatLaw, int]] = []
         for part, k in self.runs.runs:
             deadline.check()
-            found += laid(part, k, self.runs.reverse, self.step, rare)
-        return found
+            laws += laid(part, k, self.runs.reverse, self.step, rare)
+        return laws
 
     @cached_property
     def _composed(self) -> tuple[Nodes, arb]:
-        """The law of all runs on the nodes, and what D may be above its profile."""
+        """Compose the law of all runs on the nodes, and bound by how much D exceeds its profile."""
         most = math.ceil(2.0**self.bits * math.exp(-self._nats))
         products = Products(
             self.bits, most, _MOST_NODES, "found too many nodes of a grid of losses"
@@ -1108,24 +1126,24 @@ class UpperProfile:
         return (nodes.profile(y) + short).min(arb(1))
 
     def root(self, delta: Fraction) -> arb:
-        """An upper bound of the least y >= 0 with D(y) <= δ; ∞ where this proves none."""
+        """Bound the smallest y >= 0 with D(y) <= δ from above; ∞ where this proves none."""
         goal = ball(delta)
         if self.value(arb(0)) <= goal:
             return arb(0)
-        found = bracket(self.value, goal)
-        return arb("inf") if found is None else enclosed(self.value, goal, found).upper()
+        ends = bracket(self.value, goal)
+        return arb("inf") if ends is None else enclosed(self.value, goal, ends).upper()
 
 
 def epsilon_above(directions: list[DirectedRuns], delta: Fraction) -> arb:
-    """An upper bound of the largest ε(δ) of some runs, as near as there is time for."""
+    """Bound the largest ε(δ) of some directions from above, as near as there is time for."""
     log_delta = log_float_of(lambda: ball(delta)) if delta else -math.inf
     if log_delta < -_DEEPEST:
         return arb("inf")
-    return _nearer(directions, lambda _: log_delta, lambda one: one.root(delta))
+    return _nearer(directions, lambda _: log_delta, lambda profile: profile.root(delta))
 
 
 def delta_above(directions: list[DirectedRuns], epsilon: Fraction) -> arb:
-    """An upper bound of the largest δ(ε) of some runs, as near as there is time for.
+    """Bound the largest δ(ε) of some directions from above, as near as there is time for.
 
     ∞ where a moment tells that it is below what floats lose.
     """
@@ -1135,7 +1153,7 @@ def delta_above(directions: list[DirectedRuns], epsilon: Fraction) -> arb:
     def log_delta(known: arb) -> float:
         return max(float(known.log()), -_DEEPEST) if known < 1 else _MANY_LOG_GUESS
 
-    return _nearer(directions, log_delta, lambda one: one.value(ball(epsilon)))
+    return _nearer(directions, log_delta, lambda profile: profile.value(ball(epsilon)))
 
 
 def _nearer(
@@ -1143,27 +1161,27 @@ def _nearer(
     log_delta: Callable[[arb], float],
     ask: Callable[[UpperProfile], arb],
 ) -> arb:
-    """The largest that is asked of grids, that of the largest made finer while there is time.
+    """Refine the grid of the largest bound while there is time, and return the largest.
 
     `log_delta` is about log δ, by what is known so far.
     """
     step = _first_step(directions)
-    asked = [_Asked(runs, step, log_delta, ask) for runs in directions]
-    for one in asked:
-        one.ask_again(1)
+    refinements = [_Refinement(runs, step, log_delta, ask) for runs in directions]
+    for refinement in refinements:
+        refinement.ask_again(1)
     in_time = deadline.within(_SHARE * deadline.remaining())
     with suppress(deadline.OutOfTimeError, PrecisionError), in_time:
-        for _ in range(_PASSES * len(asked)):
-            largest = max(asked, key=lambda one: float(one.best))
+        for _ in range(_PASSES * len(refinements)):
+            largest = max(refinements, key=lambda refinement: float(refinement.best))
             if (finer := largest.finer()) == 1:
                 break
             largest.ask_again(finer)
-    return BALL.maximum(*(one.best for one in asked))
+    return BALL.maximum(*(refinement.best for refinement in refinements))
 
 
 @dataclass(eq=False)
-class _Asked:
-    """What is known of some runs: the best, on how fine a grid, and how long it took."""
+class _Refinement:
+    """A refinement keeps of some runs the best bound, its grid's step, and the time it took."""
 
     runs: DirectedRuns
     step: float
@@ -1175,16 +1193,16 @@ class _Asked:
     took_before: float = 0.0
 
     def ask_again(self, finer: int) -> None:
-        """Of a grid with a step so much shorter."""
+        """Bound again, by a grid whose step is so much shorter."""
         began, self.step = time.thread_time(), self.step / finer
-        one = UpperProfile(self.runs, self.step, self.log_delta(self.best))
-        with ctx.workprec(2 * one.bits + 64):
-            found = self.ask(one)
-        self.gained, self.best = self.best - found, self.best.min(found)
+        profile = UpperProfile(self.runs, self.step, self.log_delta(self.best))
+        with ctx.workprec(2 * profile.bits + 64):
+            bound = self.ask(profile)
+        self.gained, self.best = self.best - bound, self.best.min(bound)
         self.took_before, self.took = self.took, time.thread_time() - began
 
     def finer(self) -> int:
-        """How much finer a grid may be in the time left; 1 where it is not worth it.
+        """Choose how much finer a grid may be in the time left; 1 where it is not worth it.
 
         The time of a pass has a part for the runs alone, so the second one is just begun.
         """
@@ -1196,14 +1214,14 @@ class _Asked:
 
 
 def _log_delta_at_most(runs: DirectedRuns, epsilon: float) -> float:
-    """About what a moment proves; ∞ where none is had."""
+    """Estimate what a moment proves of log δ; ∞ where none does."""
     with suppress(PrecisionError, LimitError):
         return runs.moments.log_delta(epsilon)
     return math.inf
 
 
 def _first_step(directions: list[DirectedRuns]) -> float:
-    """A power of two: a spread loss is about as far off as a step, that of n runs √n times it.
+    """Choose a power of two: a spread loss is about a step off, that of n runs √n of them.
 
     By the direction whose loss is spread the most: of another one no more is asked than that it is
     no larger, and where it is, its own grid is made finer.
@@ -1213,7 +1231,7 @@ def _first_step(directions: list[DirectedRuns]) -> float:
 
 
 def _deviation(runs: DirectedRuns) -> float:
-    """About that of the loss of all runs, by some of them; float64."""
+    """Estimate the deviation of the loss of all runs by some of them, in float64."""
     some = runs.runs[:: -(-len(runs.runs) // _SOME)]
     order = np.array([0.0 if runs.reverse else 1.0])
     variance = sum(k * float(part.float_moments(order)[1][0]) for part, k in some)

@@ -22,26 +22,26 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 def pair_above(bounds: Iterable[Point]) -> FractionMasses:
-    """(p, q) of a pair whose H is at least every H with H(x) <= h for all these (x, h), x >= 1."""
+    """Make the pair (p, q) whose H is at least every H with H(x) <= h for all (x, h), x >= 1."""
     known = [*bounds, (_ONE, _ONE)]
     return _pair_of([(_ZERO, _ONE), *known, *((1 / x, 1 - (1 - h) / x) for x, h in known)])
 
 
 def pair_below(known: Iterable[Enclosed]) -> FractionMasses:
-    """(p, q) of a pair whose H is at most every H that is so enclosed at these x > 0."""
-    found = [(_ZERO, _ONE, _ONE)]
-    found += [(x, max(low, 1 - x, _ZERO), high) for x, low, high in sorted(known)]
+    """Make the pair (p, q) whose H is at most every H that is so enclosed at these x > 0."""
+    enclosures = [(_ZERO, _ONE, _ONE)]
+    enclosures += [(x, max(low, 1 - x, _ZERO), high) for x, low, high in sorted(known)]
     points: list[Point] = []
-    for i, (x, low, _) in enumerate(found):
+    for i, (x, low, _) in enumerate(enclosures):
         points.append((x, low))
-        fall = _fall_beyond(found, i)
-        if i + 1 == len(found):
+        fall = _fall_beyond(enclosures, i)
+        if i + 1 == len(enclosures):
             points += [(x + low / fall, _ZERO)] if fall else []
             break
-        (after, least, _), rise = found[i + 1], _rise_before(found, i + 1)
+        (after, next_low, _), rise = enclosures[i + 1], _rise_before(enclosures, i + 1)
         if fall <= rise:
             continue
-        step = (low - least - rise * (after - x)) / (fall - rise)
+        step = (low - next_low - rise * (after - x)) / (fall - rise)
         if low < fall * step:
             points.append((x + low / fall, _ZERO))
             break
@@ -50,24 +50,24 @@ def pair_below(known: Iterable[Enclosed]) -> FractionMasses:
     return _pair_of(points)
 
 
-def _fall_beyond(found: Sequence[Enclosed], i: int) -> Fraction:
-    """How steeply H falls beyond the i-th place at most: as on the chord before it."""
+def _fall_beyond(enclosures: Sequence[Enclosed], i: int) -> Fraction:
+    """Bound from above how steeply H falls beyond the i-th place: as on the chord before it."""
     if i == 0:
         return _ONE
-    (before, _, high), (x, low, _) = found[i - 1], found[i]
+    (before, _, high), (x, low, _) = enclosures[i - 1], enclosures[i]
     return min(_ONE, max(_ZERO, (high - low) / (x - before)))
 
 
-def _rise_before(found: Sequence[Enclosed], i: int) -> Fraction:
-    """How steeply H falls up to the i-th place at least: as on the chord behind it."""
-    if i + 1 == len(found):
+def _rise_before(enclosures: Sequence[Enclosed], i: int) -> Fraction:
+    """Bound from below how steeply H falls up to the i-th place: as on the chord behind it."""
+    if i + 1 == len(enclosures):
         return _ZERO
-    (x, low, _), (after, _, high) = found[i], found[i + 1]
+    (x, low, _), (after, _, high) = enclosures[i], enclosures[i + 1]
     return max(_ZERO, (low - high) / (after - x))
 
 
 def _pair_of(points: Iterable[Point]) -> FractionMasses:
-    """The pair whose H is the largest convex function below all points that never rises."""
+    """Make the pair whose H is the largest convex function below all points that never rises."""
     corners = _lower_hull(points)
     slopes = [*((v[1] - u[1]) / (v[0] - u[0]) for u, v in pairwise(corners)), _ZERO]
     turns = zip(corners[1:], pairwise(slopes), strict=True)
@@ -77,15 +77,15 @@ def _pair_of(points: Iterable[Point]) -> FractionMasses:
 
 
 def _lower_hull(points: Iterable[Point]) -> list[Point]:
-    """The corners of the largest convex function below all points that never rises."""
-    found: list[Point] = []
+    """Return the corners of the largest convex function below all points that never rises."""
+    corners: list[Point] = []
     for point in deadline.each(sorted(points)):
-        if found and point[1] >= found[-1][1]:
+        if corners and point[1] >= corners[-1][1]:
             continue  # the function may stay as low as it is
-        while len(found) > 1 and _is_above(found[-1], found[-2], point):
-            found.pop()
-        found.append(point)
-    return found
+        while len(corners) > 1 and _is_above(corners[-1], corners[-2], point):
+            corners.pop()
+        corners.append(point)
+    return corners
 
 
 def _is_above(middle: Point, left: Point, right: Point) -> bool:

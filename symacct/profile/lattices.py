@@ -1,4 +1,4 @@
-"""Closed forms of noise on whole numbers."""
+"""Noise on whole numbers has a profile in closed form, where it is of few runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SPARE_BITS = 32
 
 
 def discrete_gaussian_form(runs: Runs) -> Value | None:
-    """D of runs of discrete Gaussian noise that is not sampled; alike both ways."""
+    """Return D of runs of unsampled discrete Gaussian noise, alike both ways; None for others."""
     if len(runs) > 1 or (noise := runs[0][0].discrete_gaussian) is None:
         return None
     return partial(several_runs, noise, runs[0][1])
@@ -40,22 +40,23 @@ def discrete_gaussian_form(runs: Runs) -> Value | None:
 
 # Proved in docs/proofs/mechanisms.md, Lemma gaussian-outputs.
 def several_runs(noise: DiscreteGaussian, runs: int, y: arb) -> arb:
-    """P(S > s) − e^y Q(S > s), S the sum of the outputs, s where its loss (2SΔ−kΔ²)/(2σ²) is y.
+    """Compute D(y) = P(S > s) − e^y Q(S > s), S the sum of the outputs.
 
-    The largest over the two s next to that, where balls do not decide which it is.
+    The loss (2SΔ−kΔ²)/(2σ²) of s is y. Where balls do not decide which s that is, the larger of
+    both values is taken.
     """
     sigma, size = BALL.number(noise.sigma), noise.sensitivity
     at = y * sigma**2 / size + arb(runs * size) / 2
-    least, most = (floor(end) + 1 for end in ends_of(at))
+    first_place, last_place = (floor(end) + 1 for end in ends_of(at))
     values = (
         upper_tail(sigma, runs, s - runs * size) - y.exp() * upper_tail(sigma, runs, s)
-        for s in {least, most}
+        for s in {first_place, last_place}
     )
     return BALL.maximum(*values)
 
 
 def upper_tail(sigma: arb, runs: int, s: int) -> arb:
-    """P(S >= s) for the sum S of so many discrete Gaussians, by a finite Fourier sum.
+    """Compute P(S >= s) for the sum S of so many discrete Gaussians, by a finite Fourier sum.
 
     With the period N = 2X+1 that of s <= r <= X is (1/N) Σ_j φ(2πj/N)^k Σ_r cos(2πjr/N), φ their
     characteristic function; what has another place modulo N, and what lies beyond X, are three
@@ -75,10 +76,11 @@ def upper_tail(sigma: arb, runs: int, s: int) -> arb:
 
 
 def _within_a_period(sigma: arb, runs: int, s: int, last: int) -> arb:
-    """(1/N) Σ_{|j| <= (N−1)/2} φ(2πj/N)^k Σ_{r=s}^{last} cos(2πjr/N), N = 2·last + 1.
+    """Compute the Fourier sum of the mass between s and the last place of one period.
 
-    By Poisson's sum φ(2πx) = Θ̂(x)/Θ̂(0) for the deviation 1/(2πσ), which falls up to x = ½: once
-    it is small, so is the rest.
+    (1/N) Σ_{|j| <= (N−1)/2} φ(2πj/N)^k Σ_{r=s}^{last} cos(2πjr/N), N = 2·last + 1. By Poisson's sum
+    φ(2πx) = Θ̂(x)/Θ̂(0) for the deviation 1/(2πσ), which falls up to x = ½: once it is small, so is
+    the rest.
     """
     period, width, dual = 2 * last + 1, last + 1 - s, 1 / (2 * arb.pi() * sigma)
     total, small = arb(width), arb(2) ** -ctx.prec
@@ -106,16 +108,16 @@ _USUAL = 100.0  # nats, for the number of outcomes
 
 
 def integer_form(runs: IntegerRuns, reverse: bool) -> Value | None:
-    """D of noise on whole numbers, if its outcomes are few."""
+    """Return D of few runs of noise on whole numbers, if its outcomes are few; else None."""
     if sum(k for _, k in runs) > _RUNS:
         return None
-    own = ((len(part.noise.outcomes(0.0, 1.0, _USUAL)), k) for part, k in runs)
-    is_short = math.prod(math.comb(n + k - 1, k) for n, k in own) <= _OUTCOMES
+    outcome_counts = ((len(part.noise.outcomes(0.0, 1.0, _USUAL)), k) for part, k in runs)
+    is_short = math.prod(math.comb(n + k - 1, k) for n, k in outcome_counts) <= _OUTCOMES
     return partial(_profile, runs, reverse) if is_short else None
 
 
 def _profile(runs: IntegerRuns, reverse: bool, y: arb) -> arb:
-    """Σ (p − e^y q)₊ over the outcomes of all runs that count; the others have less P-mass."""
+    """Sum (p − e^y q)₊ over the outcomes of all runs that count; the others have less P-mass."""
     every, left_out = _every(runs, reverse, ctx.prec)
     grown, zero = y.exp(), arb(0)
     return sum(((p - grown * q).max(zero) for p, q in every), up_to(left_out))
@@ -123,11 +125,11 @@ def _profile(runs: IntegerRuns, reverse: bool, y: arb) -> arb:
 
 @lru_cache(8)
 def _every(runs: IntegerRuns, reverse: bool, bits: int) -> tuple[list[tuple[arb, arb]], arb]:
-    """(p, q) of every combination, for every y at this precision, and what is left out."""
-    found, left_out = [(arb(1), arb(1))], arb(0)
+    """List (p, q) of every combination of outcomes, for every y, and bound what is left out."""
+    products, left_out = [(arb(1), arb(1))], arb(0)
     for part, k in runs:
         known, rest = part.known(reverse, bits * math.log(2))
         left_out += k * rest
-        own = multinomial_laws([(p, q) for p, q, _ in known], k)
-        found = [(p * u, q * v) for p, q in found for u, v in own]
-    return found, left_out
+        run_laws = multinomial_laws([(p, q) for p, q, _ in known], k)
+        products = [(p * u, q * v) for p, q in products for u, v in run_laws]
+    return products, left_out

@@ -1,17 +1,20 @@
-"""The losses by the laws that leaves declare, each from its own file, opened when it is needed."""
+"""The register of losses makes the privacy loss of laws that leaves declare.
+
+Each loss has its own file, which is opened when it is first needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeVar
 
 from symacct.kernel.errors import CurveAloneError
-from symacct.kernel.memory import Homes
 from symacct.laws.neighbours import Neighbours
 from symacct.profile.part import Part
 
 #: The file of `profile/losses/` that registers the loss of a law of this name.
-_FILES = {
+FILES = {
     "AnyApproximate": "finite",
     "AnyOfRange": "bounded_range",
     "AnyPure": "finite",
@@ -24,41 +27,35 @@ _FILES = {
 L = TypeVar("L", bound=Neighbours)
 
 
-def _home(file: str) -> Homes:
-    """The file, which fills the register when it is imported."""
-    home = Homes()
-    home.add(f"symacct.profile.losses.{file}")
-    return home
-
-
-homes = {law: _home(file) for law, file in _FILES.items()}
-
-
 class LossRegister:
-    """What makes the privacy loss of two laws, by the class of the laws."""
+    """The register holds what makes the privacy loss of two laws, by the class of the laws."""
 
     def __init__(self) -> None:
-        self._made: dict[type[Neighbours], Callable[[Any], Part]] = {}
+        self.makers: dict[type[Neighbours], Callable[[Any], Part]] = {}
 
     def register(self, law: type[L]) -> Callable[[Callable[[L], Part]], Callable[[L], Part]]:
-        """State what makes the loss of laws of this class.
+        """Register what makes the loss of laws of this class, as a decorator.
 
         The first statement stays: a copy of a module must not change what others have of it.
         """
 
         def state(make: Callable[[L], Part]) -> Callable[[L], Part]:
-            self._made.setdefault(law, make)
+            self.makers.setdefault(law, make)
             return make
 
         return state
 
     def __call__(self, law: Neighbours) -> Part:
-        """The loss of these laws; CurveAloneError where their class has none, nor any above it."""
+        """Make the loss of these laws, by the register of their class or of one above it.
+
+        The file of a class is opened when its loss is first asked for. CurveAloneError where
+        neither the class of the laws nor any above it has a loss.
+        """
         for kind in type(law).__mro__:
-            if kind not in self._made and kind.__name__ in homes:
-                homes[kind.__name__].open()
-            if kind in self._made:
-                return self._made[kind](law)
+            if kind not in self.makers and kind.__name__ in FILES:
+                import_module(f"symacct.profile.losses.{FILES[kind.__name__]}")
+            if kind in self.makers:
+                return self.makers[kind](law)
         raise CurveAloneError(type(law).__name__)
 
 

@@ -1,4 +1,4 @@
-"""The moments at real orders that the search for a contour reads: float64, which proves nothing."""
+"""Moments at real orders steer the search for a contour, in float64, and prove nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KINDS = 24  # of parts that are told apart
 
 @dataclass
 class Moments:
-    """K(s) = Σ k_i log F_i and its second derivative at the shifts s = 2^{j/2}, by blocks.
+    """Moments K(s) = Σ k_i log F_i and K″ are kept at the shifts s = 2^{j/2}, by blocks.
 
     About one of the shifts they are known more closely.
     """
@@ -52,11 +52,11 @@ class Moments:
         """What a contour multiplies."""
         if len(self.runs) <= _KINDS:
             return tuple(self.runs)
-        return tuple(merged(tuple(self.runs), lambda kind, own: kind.factors(own)))
+        return tuple(merged(tuple(self.runs), lambda kind, same_class: kind.factors(same_class)))
 
     @cached_property
     def representatives(self) -> list[tuple[Part, float]]:
-        """The runs, or where there are many kinds of them some that stand for their likes."""
+        """Return the runs, or of many kinds of them some that stand for their likes."""
         return list(self.runs) if len(self.runs) <= _KINDS else list(_chosen(self.runs))
 
     @cached_property
@@ -69,6 +69,7 @@ class Moments:
         return -shift if self.reverse else 1 + shift
 
     def _at(self, shifts: Floats) -> tuple[Floats, Floats]:
+        """Compute K and K″ at some shifts."""
         orders = -shifts if self.reverse else 1 + shifts
         log_moments, variances = np.zeros(len(shifts)), np.zeros(len(shifts))
         for part, k in self.representatives:
@@ -96,7 +97,7 @@ class Moments:
         return self.fine[middle]
 
     def moments_beyond(self, middle: int, y: float, most: float) -> tuple[Floats, Floats, Floats]:
-        """The moments coarsely at larger shifts, while K(s) − sy is at most so much."""
+        """Compute the moments coarsely at larger shifts, while K(s) − sy is at most so much."""
         first = middle + _COARSE * _ABOVE // _FINE
         known = ((j, self._coarse(j)) for j in range(first, _COARSE * _FARTHEST))
         rows = list(
@@ -109,18 +110,19 @@ class Moments:
         return shifts, log_moments, variances
 
     def saddle(self, y: float) -> int:
-        """The j of the shift 2^{j/2} at which K(s) − sy − log s is about least."""
-        return self._least(lambda s, log_moment: log_moment - s * y - math.log(s))[0]
+        """Search the j of the shift 2^{j/2} at which K(s) − sy − log s is about smallest."""
+        return self._minimum(lambda s, log_moment: log_moment - s * y - math.log(s))[0]
 
     def renyi_epsilon(self, log_delta: float) -> float:
-        """About the least ε that the moments at real orders give for δ: never below the true."""
+        """Estimate the smallest ε that real orders give for δ, never below the true one."""
         return self._renyi(log_delta)[1]
 
     def _renyi(self, log_delta: float) -> tuple[int, float]:
-        return self._least(lambda s, log_moment: (log_moment - log_delta + _log_kernel(s)) / s)
+        """Search the shift whose moment gives the smallest ε for δ, and that ε."""
+        return self._minimum(lambda s, log_moment: (log_moment - log_delta + _log_kernel(s)) / s)
 
     def saddle_epsilon(self, log_delta: float) -> float:
-        """About the ε that goes with δ, by the saddle point of the integral; for many runs."""
+        """Estimate ε(δ) of many runs by the saddle point of the contour integral."""
 
         def epsilon(s: float, log_moment: float, variance: float) -> float:
             curved = math.log(2 * math.pi * (variance + s**-2 + (1 + s) ** -2)) / 2
@@ -130,26 +132,32 @@ class Moments:
         return min(epsilon(shift(i), *self._coarse(i)) for i in (j - 1, j, j + 1))
 
     def log_delta(self, y: float) -> float:
-        """About the least log δ for ε = y by a moment: never below the true one."""
+        """Estimate the smallest log δ(y) that a moment gives, never below the true one."""
         shifts, log_moments, _ = self.moments_around(self.saddle(y))
-        found = log_moments - shifts * y + _log_kernel(shifts)
-        return float(np.nan_to_num(found, nan=math.inf).min())
+        log_deltas = log_moments - shifts * y + _log_kernel(shifts)
+        return float(np.nan_to_num(log_deltas, nan=math.inf).min())
 
-    def least_shift(self, y: float, log_bound: float) -> float | None:
-        """The shift of the lowest order whose moment tells D(y) <= e^{log_bound}: the cheapest."""
+    def lowest_shift(self, y: float, log_bound: float) -> float | None:
+        """Search the smallest shift whose moment bounds D(y) by e^{log_bound}, the cheapest to sum.
+
+        None where no moment does.
+        """
 
         def over(s: float, log_moment: float) -> float:
             return log_moment - s * y + float(_log_kernel(s)) - log_bound
 
-        j, least = self._least(over)
-        if least > 0:
+        j, smallest = self._minimum(over)
+        if smallest > 0:
             return None
         while j > -_FARTHEST * _COARSE and over(shift(j - 1), self._coarse(j - 1)[0]) < -1:
             j -= 1
         return shift(j)
 
-    def _least(self, objective: Callable[[float, float], float]) -> tuple[int, float]:
-        """Where a function of (s, K(s)) with one valley is least, coarsely; its value."""
+    def _minimum(self, objective: Callable[[float, float], float]) -> tuple[int, float]:
+        """Minimise a function of (s, K(s)) with one valley over the shifts 2^{j/2}.
+
+        The j of the minimum, and its value.
+        """
 
         def at(j: int) -> float:
             log_moment, _ = self._coarse(j)
@@ -180,10 +188,10 @@ def _log_kernel(s: float | Floats) -> Any:
 
 
 def _chosen(runs: PartRuns) -> Iterator[tuple[Part, float]]:
-    """The middle one of each so many of one class, for as many runs as have their log F(2)."""
+    """Choose the middle one of each group of like runs, with a count that keeps their log F(2)."""
     sizes = [(float(part.float_moments(np.array([2.0]))[0][0]), part, k) for part, k in runs]
-    sizes.sort(key=lambda one: (type(one[1]).__name__, one[0]))
-    for _, same in itertools.groupby(sizes, key=lambda one: type(one[1])):
+    sizes.sort(key=lambda row: (type(row[1]).__name__, row[0]))
+    for _, same in itertools.groupby(sizes, key=lambda row: type(row[1])):
         kind = list(same)
         for some in np.array_split(np.arange(len(kind)), min(len(kind), _KINDS)):
             size, part, k = kind[some[len(some) // 2]]

@@ -1,4 +1,4 @@
-"""The pair of laws that dominates a mechanism."""
+"""Each operation's products of dominating pairs follow from those of its mechanisms."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ from symacct.profile.products import (
     ThresholdFamily,
     TriangleFamily,
     any_of,
-    at_once,
     composed,
     joint_choices,
-    of_one_run,
+    maximal_product,
+    pairs_of_each_run,
 )
 from symacct.profile.proofs import OF_A_CURVE
 
@@ -67,7 +67,7 @@ _EACH_WAY, _BLOCKS = 12, 4
 # Proved in docs/proofs/pairs.md, Lemmas convex-divergences, poisson-pair and fixed-size-removal.
 @singledispatch
 def products(node: Node) -> list[Product]:
-    """Products whose largest profile, over both directions of each, is that of the node.
+    """Return the products whose largest profile, over both directions of each, is that of the node.
 
     More than one where either of two densities may be the law with the record, in one run: a leaf
     whose two laws no symmetry swaps, and whose query may move either way, gives both. Sums of it,
@@ -95,7 +95,7 @@ def _(node: Mechanism) -> list[Product]:
 
 @singledispatch
 def products_of(law: Neighbours) -> list[Product]:
-    """Of laws that a leaf declares the pair, or pairs."""
+    """Return the products of the laws that a leaf declares."""
     return [Pair.of(loss_of(law), law.kind)]
 
 
@@ -115,7 +115,7 @@ def _(law: TwoDensities) -> list[Product]:
     """Either way round unless it is stated, or a symmetry exchanges the two."""
     part = loss_of(law)
     exchanged = part.exchanged if law.either_way and not part.symmetric else None
-    return [Pair.of(one) for one in (part, exchanged) if one is not None]
+    return [Pair.of(loss) for loss in (part, exchanged) if loss is not None]
 
 
 @products_of.register
@@ -129,7 +129,7 @@ def _(law: Dominated) -> list[Product]:
 
 
 def law_of(node: Node) -> Neighbours:
-    """What a leaf declares, whose facts are asked for; of all else nothing is known."""
+    """Return the laws that a leaf declares; of all other nodes laws of which nothing is known."""
     law: Neighbours | None = node.neighbours if isinstance(node, Mechanism) else None
     return Neighbours() if law is None else law
 
@@ -141,7 +141,7 @@ def _(node: Compose) -> list[Product]:
     alone: dict[Node, Count] = {}
     for part, count in node.terms.items():
         try:
-            every.append(at_once(products(part)))
+            every.append(pairs_of_each_run(products(part)))
             counts.append(count)
         except AssumptionError as error:
             alone[part], unknown = count, error
@@ -150,15 +150,15 @@ def _(node: Compose) -> list[Product]:
     if alone:
         every.append(_by_curve(Compose(alone), unknown))
         counts.append(1)
-    found = [composed(list(zip(way, counts, strict=True))) for way in joint_choices(node, every)]
+    runs = [composed(list(zip(way, counts, strict=True))) for way in joint_choices(node, every)]
     if sum(alone.values()) > 1:  # between which triangles may stand: no one pair is all of them
-        return [product.unsmoothed for product in found]
-    return found
+        return [product.unsmoothed for product in runs]
+    return runs
 
 
 # Proved in docs/proofs/currencies.md, Lemma beside-curve.
 def _by_curve(node: Node, unknown: AssumptionError) -> list[Product]:
-    """A pair that all mechanisms of the node's curve have above them."""
+    """Make a pair that dominates all mechanisms of the node's Rényi curve."""
     try:
         pair = curve_pair.pair_of_curve(node)
     except (InfiniteError, SoundnessError):  # it says nothing, or is a lower bound
@@ -171,7 +171,7 @@ def _(node: PoissonSubsample) -> list[Product]:
     """On all of the data a record replaced is one removed and one added."""
     if node.gamma == 1 and not node.is_one_step():
         return _replaced(node.mechanism)
-    if not node.is_one_step() and (noise := one_gaussian(node)):
+    if not node.is_one_step() and (noise := gaussian_query_noise(node)):
         return [Pair.of(noise.in_groups(node.gamma, 1, 1))]
     if node.adjacency != node.read_adjacency and node.gamma != 0:
         raise AssumptionError(
@@ -186,22 +186,26 @@ def _(node: PoissonSubsample) -> list[Product]:
 
 # Proved in docs/proofs/directions.md, Lemma group-mixtures.
 def _replaced(mechanism: Node) -> list[Product]:
-    """A record replaced on all of the data is a group of two of which one is removed, one added."""
-    found = products(GroupPrivacy(mechanism, 2))
-    both = [one for one in found if one.records and one.records[0] == one.records[1]]
+    """Return the products of a record replaced on all of the data: one removed and one added."""
+    group_pairs = products(GroupPrivacy(mechanism, 2))
+    both = [
+        product
+        for product in group_pairs
+        if product.records and product.records[0] == product.records[1]
+    ]
     kind = Kind.EXACT if _is_of_noise(mechanism) else Kind.UPPER
-    return [one.replaced(kind) for one in both or found]
+    return [product.replaced(kind) for product in both or group_pairs]
 
 
 def _is_of_noise(mechanism: Node) -> bool:
-    """Is it noise, whose query any two records may move the opposite ways, or sums of such?"""
+    """Decide if it is noise whose query two records may move in opposite ways, or sums of such."""
     if isinstance(mechanism, Compose):
         return all(map(_is_of_noise, mechanism.terms))
-    return law_of(mechanism).of_query or one_gaussian(mechanism) is not None
+    return law_of(mechanism).of_query or gaussian_query_noise(mechanism) is not None
 
 
-def one_gaussian(node: Node) -> Part | None:
-    """The noise of an exact Gaussian query on Poisson samples of some of the records."""
+def gaussian_query_noise(node: Node) -> Part | None:
+    """Return the loss of an exact Gaussian query on Poisson samples, 0 < γ < 1; else None."""
     if not isinstance(node, PoissonSubsample) or node.gamma in (0, 1):
         return None
     law = law_of(one_query(node.mechanism))
@@ -219,32 +223,32 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
     """
     if node.adjacency != node.read_adjacency:
         return [product.sampled(node.gamma) for product in products(node.mechanism)]
-    found = of_one_run(products(node.mechanism))
-    if not found.is_symmetric:
+    pair = maximal_product(products(node.mechanism))
+    if not pair.is_symmetric:
         raise AssumptionError(
             f"found {type(node.mechanism).__name__} on a sample of fixed size, "
             "needed two laws that a symmetry exchanges",
             where="conversion exact",
             remedy="use conversion improved",
         )
-    if not found.runs or node.gamma in (0, 1):
-        return [found.sampled(node.gamma)]
-    part = found.part
+    if not pair.runs or node.gamma in (0, 1):
+        return [pair.sampled(node.gamma)]
+    part = pair.part
     both_ways = part.fixed_size_pair(node.gamma)
     if both_ways is None:
-        return [OneWay.of(part.sampled(node.gamma), found.kind)]
+        return [OneWay.of(part.sampled(node.gamma), pair.kind)]
     side = law_of(node.mechanism).side  # of the triangle that may be the worst for smooth functions
     if side is not None and isinstance(node.gamma, Fraction):
         triangle = fixed_size.Equilateral(side, node.gamma)
-        return [TriangleFamily(((both_ways, 1),), found.kind, corners=triangle)]
-    return [Family.of(both_ways, found.kind)]
+        return [TriangleFamily(((both_ways, 1),), pair.kind, corners=triangle)]
+    return [Family.of(both_ways, pair.kind)]
 
 
 @products.register
 def _(node: RandomAllocation) -> list[Product]:
     """One record in a run that is drawn: the mean of the ratios of all runs."""
-    found = products(node.mechanism)
-    return found if node.steps == 1 else [product.allocated(node.steps) for product in found]
+    pairs = products(node.mechanism)
+    return pairs if node.steps == 1 else [product.allocated(node.steps) for product in pairs]
 
 
 @products.register
@@ -253,7 +257,7 @@ def _(node: GroupPrivacy) -> list[Product]:
 
     Of records replaced as many are removed as are added: a bound, where fewer may be asked about.
     """
-    if noise := one_gaussian(node.mechanism):
+    if noise := gaussian_query_noise(node.mechanism):
         rate, k = node.mechanism.parameters()["gamma"], node.size
         if node.mechanism.claim.adjacency == REPLACE_ONE:
             return [Pair.of(noise.in_groups(rate, k, k), Kind.UPPER)]
@@ -265,14 +269,15 @@ def _(node: GroupPrivacy) -> list[Product]:
             )
             for few, many in _removals(k)
         ]
-    return [Pair(found.runs, Kind.UPPER) for found in _for_group(node)]
+    return [Pair(product.runs, Kind.UPPER) for product in _for_group(node)]
 
 
 # Proved in docs/proofs/directions.md, Lemma large-groups.
 def _removals(size: int) -> list[tuple[int, int]]:
-    """How many records of a group are removed, at most half; of large groups from few to many.
+    """List how many records of a group are removed, at most half, as ranges (few, many).
 
-    The pair of `size − few` and `many` dominates all between: a vector may be 0.
+    Of small groups each number is a range. The pair of `size − few` and `many` dominates all
+    between: a vector may be 0.
     """
     half = size // 2
     if size <= _EACH_WAY:
@@ -282,7 +287,7 @@ def _removals(size: int) -> list[tuple[int, int]]:
 
 
 def _for_group(node: GroupPrivacy) -> list[Product]:
-    """The pairs of datasets `size` steps apart."""
+    """Return the products of datasets `size` steps apart, where the mechanism declares them."""
     mechanism = node.mechanism
     if (law := law_of(mechanism).for_group(node.size)) is not None:
         return products_of(law)
@@ -304,22 +309,22 @@ def _(node: Either) -> list[Product]:
 
 
 def either(node: Either, of: Callable[[Node], list[Product]]) -> list[Product]:
-    """The pairs of a coin between two mechanisms, by what is known of either."""
+    """Return the products of a coin between two mechanisms, by what `of` knows of either."""
     if node.share in (0, 1):
         return of(node.first if node.share == 1 else node.second)
     ways = joint_choices(node, [of(node.first), of(node.second)])
-    return [one.chosen(other, node.share) for one, other in ways]
+    return [product.chosen(other, node.share) for product, other in ways]
 
 
 @products.register
 def _(node: Failing) -> list[Product]:
     delta = node.parameters()["delta"]
-    return [found.failing(delta) for found in products(node.mechanism)]
+    return [product.failing(delta) for product in products(node.mechanism)]
 
 
 @products.register
 def _(node: PostProcess) -> list[Product]:
-    return [found.as_bound() for found in products(node.mechanism)]
+    return [product.as_bound() for product in products(node.mechanism)]
 
 
 @products.register

@@ -22,8 +22,9 @@ Who adds a loss writes one file with one class:
   `frequencies` for `amplitude_bounds`;
 - what is known besides and saves work: other losses made of it (`exchanged`, `fixed_size_pair`,
   `in_groups`, `allocated`), its runs together (`joined`, `factors`, `form_of_runs`), closed forms
-  that it shares with losses of other classes (`finite`, `lattice`, `gaussian_ratio`,
-  `laplace_shift`) and its law in floats for a grid of many different losses (`in_floats`);
+  that it shares with losses of other classes (`finite`, `lattice`, `gaussian_ratio` and
+  `laplace_shift`, with the attribute `has_closed_sums`) and its law in floats for a grid of many
+  different losses (`in_floats`);
 - `proof`, where the profile of one run is proved, and `in_latex`, the two laws as they are printed.
 
 The file registers which declared laws (laws/neighbours.py) have the loss, by `@loss_of.register`,
@@ -49,8 +50,7 @@ from flint import acb, arb, arb_poly
 from symacct.kernel.errors import AssumptionError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums import balls
-from symacct.profile.proofs import ONE_RUN
-from symacct.profile.written_laws import Write, WrittenLaws
+from symacct.profile.proofs import SINGLE_RUN
 
 if TYPE_CHECKING:
     from symacct.kernel.claims import Proof
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from symacct.profile.float_laws import LawInFloats
     from symacct.profile.losses.density import DensityLoss
     from symacct.profile.losses.finite import Atoms
+    from symacct.profile.written_laws import Write, WrittenLaws
 
 Floats = np.ndarray
 T = TypeVar("T")
@@ -65,7 +66,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class OrderLine:
-    """The orders z = a + inh, first <= n <= last; a and h are exact binary numbers."""
+    """A line of orders has z = a + inh, first <= n <= last; a and h are exact binary numbers."""
 
     a: float
     h: float
@@ -83,7 +84,7 @@ rounded_down = functools.partial(balls.rounded_down, bits=24)
 
 
 def log_turning(log_weights: Floats, losses: Floats, line: OrderLine) -> Floats:
-    """log Σ_j w_j e^{inhℓ_j} for each node of a line, in complex128: a product of two matrices."""
+    """Compute log Σ_j w_j e^{inhℓ_j} for each node of a line in complex128, by two matrices."""
     top = log_weights.real.max()
     weights = np.exp(log_weights - top)
     small = math.isqrt(line.last) + 1
@@ -95,7 +96,7 @@ def log_turning(log_weights: Floats, losses: Floats, line: OrderLine) -> Floats:
 
 
 class Factor(ABC):
-    """A factor of a composition's moments: what a contour sums, in balls at flint's precision."""
+    """A factor of a composition's moments is what a contour sums, in balls at flint's precision."""
 
     stands_for_many = False  # losses, whose runs it gathers
 
@@ -117,10 +118,10 @@ class Factor(ABC):
 
 
 class LossLattice(NamedTuple):
-    """Losses that are all equally far apart.
+    """A lattice of losses has all of them equally far apart.
 
-    How far, about the deviation of their number, and for either direction and so many bits the
-    least one with the P-masses from there on.
+    `apart` is the step, `deviation` about that of the lattice's number, and `masses` gives for
+    either direction and so many bits the smallest loss with the P-masses from there on.
     """
 
     apart: Exact
@@ -129,18 +130,19 @@ class LossLattice(NamedTuple):
 
 
 class Part(Factor):
-    """A pair (P, Q) that one run of a mechanism has, by the law of its privacy loss.
+    """A part is a pair (P, Q) that one run of a mechanism has, by the law of its privacy loss.
 
     What steers is float64 and proves nothing; the rest is balls at flint's current precision.
     """
 
     # --- traits
 
-    proof: Proof = ONE_RUN  # of the profile of one run
+    proof: Proof = SINGLE_RUN  # of the profile of one run
     is_atomic = False  # all losses are atoms, and no moment falls
     is_density = False  # D is worked out by integrals of two densities, soon at any place
     is_averaged = False  # F is a mean of those of other losses, soon had or soon refused
     ends_in_atoms = False  # both ends of the loss have mass
+    has_closed_sums = False  # runs of it, and of others that say so, may have a closed form
     jumps_rarely = False  # as of a small sample: moments tell of the jumps and not of the rest
     has_moments = True  # at complex orders, which a contour sums
     refuses_far_orders = False  # where its nodes are too many
@@ -212,7 +214,7 @@ class Part(Factor):
 
     @property
     def alternatives(self) -> Sequence[Part]:
-        """The losses of which it is the worst: itself, but where it stands for several."""
+        """Return the losses of which it is the pointwise maximum: itself, unless of several."""
         return (self,)
 
     @property
@@ -227,7 +229,7 @@ class Part(Factor):
 
     @property
     def finite(self) -> Atoms | None:
-        """The loss as finitely many outcomes, where they are no more."""
+        """Return the loss as finitely many atoms, where it has no others."""
         return None
 
     @property
@@ -324,19 +326,23 @@ FactorRuns = Sequence[tuple[Factor, int]]
 def merged(
     runs: Runs, merge: Callable[[type[Part], Sequence[tuple[Part, int]]], Sequence[T] | None]
 ) -> list[tuple[Part, int] | T]:
-    """The runs of each class merged, where that can be, behind the others as they are."""
+    """Merge the runs of each class where that can be, and keep the others as they are, in front."""
     alike: dict[type[Part], list[tuple[Part, int]]] = defaultdict(list)
     for part, count in runs:
         alike[type(part)].append((part, count))
-    fewer = {kind: one for kind, own in alike.items() if (one := merge(kind, own)) is not None}
+    fewer = {
+        kind: factors
+        for kind, same_class in alike.items()
+        if (factors := merge(kind, same_class)) is not None
+    }
     others = (run for run in runs if type(run[0]) not in fewer)
     return [*others, *chain.from_iterable(fewer.values())]
 
 
 class ProfileOnly(Part):
-    """What losses share of which D(y) is known, and mostly no moment at a complex order.
+    """A loss of this kind has a profile D(y), and mostly no moment at a complex order.
 
-    They are laid on a grid.
+    Several runs of it are laid on a grid.
     """
 
     has_moments = False  # but some have

@@ -45,7 +45,7 @@ _MOST_TRIANGLES = 8  # kinds of them, each of which takes part of a second
 
 @dataclass(frozen=True)
 class Product:
-    """Π (P_i, Q_i)^{k_i}, a bound of the profile of some neighbours, or that profile.
+    """A product Π (P_i, Q_i)^{k_i} has the profile of some neighbours, or one that bounds it.
 
     `records` are how many one of two datasets has that the other lacks, and lacks: the same in all
     runs, or None where the product is for whatever neighbours there are. `proofs` are those that a
@@ -60,16 +60,16 @@ class Product:
     #: May Rényi orders prove a smaller number?
     may_exceed_curve: ClassVar[bool] = False
     #: Has a record the same pair, in the same direction, whatever it is?
-    has_one_pair: ClassVar[bool] = True
+    has_fixed_pair: ClassVar[bool] = True
 
     @classmethod
     def of(cls, part: Part, kind: Kind = Kind.EXACT) -> Self:
-        """One run of a loss."""
+        """Make the product of one run of a loss."""
         return cls(((part, 1),), kind)
 
     @classmethod
     def side_by_side(cls, choice: Iterable[tuple[Product, int]]) -> Self:
-        """All runs of products, those that are one loss as one."""
+        """Compose all runs of products, losses of one class joined where their class can."""
         counts: Counter[Part] = Counter()
         kinds, records = [], None
         proofs: dict[Proof, None] = {}
@@ -79,20 +79,20 @@ class Product:
             proofs |= dict.fromkeys(product.proofs)
             for part, count in product.runs:
                 counts[part] += times * count
-        runs = merged(tuple(counts.items()), lambda kind, own: kind.joined(own))
+        runs = merged(tuple(counts.items()), lambda kind, same_class: kind.joined(same_class))
         return cls(tuple(runs), combine(kinds, "Compose"), records, tuple(proofs))
 
     # --- what is asked of it
 
     @property
     def part(self) -> Part:
-        """One loss for several run on one sample: finite laws have finite products."""
+        """Return one loss for the whole product on one sample: finite laws have finite products."""
         if len(self.runs) == 1 and self.runs[0][1] == 1:
             return self.runs[0][0]
-        finite = [(own, count) for part, count in self.runs if (own := part.finite) is not None]
+        finite = [(atoms, count) for part, count in self.runs if (atoms := part.finite) is not None]
         if len(finite) == len(self.runs):
             return Atoms.joint(finite)
-        return noisy_sample.on_one_sample(self.runs, Fraction(1))
+        return noisy_sample.on_shared_sample(self.runs, Fraction(1))
 
     @property
     def is_symmetric(self) -> bool:
@@ -101,14 +101,14 @@ class Product:
 
     @property
     def directions(self) -> list[CompositionProfile]:
-        """The profile both ways, or one where that is all."""
+        """Return the profile in both directions, or in one where a symmetry makes them equal."""
         if self.is_symmetric:
-            return self._one_way
+            return self._forward
         first = CompositionProfile(self.runs, False, two_ways=True)
         return [first, CompositionProfile(self.runs, True, first)]
 
     @property
-    def _one_way(self) -> list[CompositionProfile]:
+    def _forward(self) -> list[CompositionProfile]:
         return [CompositionProfile(self.runs, False)]
 
     @property
@@ -143,14 +143,14 @@ class Product:
 
     @property
     def choices(self) -> Collection[Collection[Any]]:
-        """The laws of the pairs it stands for, where they are finitely many of finite laws.
+        """Return the laws of its pairs, if these are finitely many pairs of finite laws.
 
-        The same laws written the other way round are one collection.
+        Two pairs with the same laws in another order are one collection.
         """
         return frozenset()
 
     def as_bound(self) -> Self:
-        """The product of what dominates the mechanism."""
+        """Return the product as one that dominates the mechanism, of kind UPPER."""
         return replace(self, kind=combine((self.kind, Kind.UPPER), "a bound"))
 
     def replaced(self, kind: Kind) -> Self:
@@ -160,53 +160,53 @@ class Product:
     # --- what operations make of it
 
     def sampled(self, gamma: Exact) -> Product:
-        """One mixture (1−γ)Q + γP against Q, of the product pair (P, Q)."""
+        """Sample the product pair (P, Q) as one loss: (1−γ)Q + γP against Q; no run at γ = 0."""
         if gamma == 0 or not self.runs:
             return Pair((), self.kind)
         return self if gamma == 1 else self._mixed(gamma)
 
     def _mixed(self, gamma: Exact) -> Product:
-        """`sampled`, 0 < γ < 1."""
+        """Sample the product pair at a rate 0 < γ < 1."""
         return replace(self, runs=((self.part.sampled(gamma), 1),))
 
     def beside(self, part: Part) -> Product:
-        """All of the runs and one of another loss."""
+        """Compose all of the runs with one run of another loss."""
         return replace(self, runs=(*self.runs, (part, 1)))
 
     # Proved in docs/proofs/conversions.md, Lemma failing-pair.
     def failing(self, delta: Exact) -> Product:
-        """All of the runs, and beside them an outcome that tells which law it is with chance δ.
+        """Compose all of the runs with an outcome that reveals the law with probability δ.
 
-        Where that is told, what the runs tell is nothing more.
+        Where the law is revealed, the runs reveal nothing more.
         """
         zero = Fraction(0)
         return self.beside(Atoms(((delta, zero), (zero, delta), (1 - delta, 1 - delta))))
 
     def allocated(self, steps: int) -> Product:
-        """The mean over the runs of the laws with the record in one of them, against none.
+        """Average over the runs the laws with the record in one of them, against none.
 
-        What dominates one run may stand for each, chosen by what was told before or not
+        What dominates one run may stand for each, chosen by earlier outputs or not
         (docs/proofs/allocations.md, Lemma allocation-pair).
         """
         return Pair.of(self.part.allocated(steps), self.kind) if self.runs else self
 
     def chosen(self, other: Product, share: Exact) -> Product:
-        """One run of this with probability `share`, else of the other one; the coin is told."""
+        """Mix one run of this, with probability `share`, and one of the other; the coin is seen."""
         first, second = self._may_be_chosen, other._may_be_chosen
         ways = first.finite, second.finite
         if ways[0] is not None and ways[1] is not None:
             weighed = ((share, ways[0].laws), (1 - share, ways[1].laws))
-            told: Part = Atoms(tuple((s * p, s * q) for s, laws in weighed for p, q in laws))
+            loss: Part = Atoms(tuple((s * p, s * q) for s, laws in weighed for p, q in laws))
         else:
-            told = mixed.MixedLoss(first, second, share)
+            loss = mixed.MixedLoss(first, second, share)
         kind, proofs = combine((self.kind, other.kind), "Either"), (*self.proofs, *other.proofs)
-        made = _widest([self, other])
+        kind_of_product = _widest([self, other])
         records = self.records or other.records
-        return made(((told, 1),), kind, records, tuple(dict.fromkeys(proofs)))
+        return kind_of_product(((loss, 1),), kind, records, tuple(dict.fromkeys(proofs)))
 
     @property
     def _may_be_chosen(self) -> Part:
-        """One run of one mechanism, or none."""
+        """Return the loss of one run, or of none; AssumptionError where Either can't take it."""
         if not self.runs:
             return Atoms(((Fraction(1), Fraction(1)),))
         part = self.part
@@ -220,13 +220,13 @@ class Product:
         return part
 
     @property
-    def _in_one_run(self) -> type[Product]:
+    def _single_loss_type(self) -> type[Product]:
         """The type of one loss that is made of this and others."""
         return Pair
 
 
 class Pair(Product):
-    """One pair that dominates all neighbours' at once, in either direction, in all of the runs."""
+    """A pair dominates all neighbours' pairs at once, in either direction, in all of the runs."""
 
     @property
     def is_attained(self) -> bool:
@@ -240,7 +240,7 @@ class Pair(Product):
 
 
 class BoundedPair(Pair):
-    """A pair that is made of bounds at some ε: the Rényi curve may know less or more."""
+    """A bounded pair is made of bounds at some ε, so that the Rényi curve may know more or less."""
 
     may_exceed_curve = True
 
@@ -251,13 +251,13 @@ class BoundedPair(Pair):
 
 
 class Family(Product):
-    """The worst of many pairs, each of which has its profile at some ε: that of one run.
+    """A family is the worst of many pairs, and has at each ε the profile of one of them.
 
-    Of several runs it is a bound, and a test of it is not one of any pair.
+    That is so in one run. Of several runs it is a bound, and a test of it is not one of any pair.
     """
 
     @property
-    def _in_one_run(self) -> type[Product]:
+    def _single_loss_type(self) -> type[Product]:
         return Family
 
     def allocated(self, steps: int) -> Product:
@@ -266,7 +266,7 @@ class Family(Product):
 
 
 class ThresholdFamily(Family):
-    """A family of which every test by a threshold is one of some of its pairs."""
+    """A threshold family has no test by a threshold that is not one of some of its pairs."""
 
     @property
     def tests(self) -> list[Product]:
@@ -280,11 +280,11 @@ class ThresholdFamily(Family):
 
 @dataclass(frozen=True)
 class FiniteFamily(Family):
-    """The worst of finitely many pairs of finite laws: runs of them can be gone through."""
+    """A finite family is the worst of finitely many finite pairs, whose runs can be enumerated."""
 
     pairs: tuple[Atoms, ...] = ()
 
-    has_one_pair = False
+    has_fixed_pair = False
 
     @property
     def tests(self) -> list[Product]:
@@ -307,7 +307,7 @@ class FiniteFamily(Family):
 
 @dataclass(frozen=True)
 class TriangleFamily(Family):
-    """A sample of fixed size, both ways, and the `corners` that may dominate what is smooth."""
+    """A triangle family is a sample of fixed size, whose `corners` may dominate what is smooth."""
 
     corners: Equilateral | None = None
 
@@ -324,26 +324,26 @@ class TriangleFamily(Family):
 
 
 class OneWay(Family):
-    """A pair of which only the profile at ε >= 0 is that of the mechanism, and not exchanged.
+    """A one-way pair has the profile of the mechanism at ε >= 0 alone, and not exchanged.
 
-    Nothing dominates several runs.
+    Nothing dominates several runs of it.
     """
 
     @property
     def directions(self) -> list[CompositionProfile]:
         """P against Q."""
-        return self._one_way
+        return self._forward
 
     @property
-    def _in_one_run(self) -> type[Product]:
+    def _single_loss_type(self) -> type[Product]:
         return OneWay
 
 
 @dataclass(frozen=True)
 class ChosenRuns(Family):
-    """Several runs whose pairs may be chosen on the way, dominated: the curve may know more.
+    """Chosen runs have pairs that depend on earlier outputs, and are dominated together.
 
-    `smooth` is another product that dominates them.
+    The curve may know more. `smooth` is another product that dominates them.
     """
 
     smooth: Product | None = None
@@ -377,9 +377,9 @@ _SIDE_BY_SIDE: dict[tuple[bool, bool], type[Product]] = {
 }
 
 
-def _widest(found: Iterable[Product]) -> type[Product]:
-    """The type of one loss that is made of these products."""
-    return _WIDER[max(_WIDER.index(product._in_one_run) for product in found)]
+def _widest(products: Iterable[Product]) -> type[Product]:
+    """Return the type of one loss that is made of these products."""
+    return _WIDER[max(_WIDER.index(product._single_loss_type) for product in products)]
 
 
 def _fields(product: Product) -> tuple[Runs, Kind, tuple[int, int] | None, tuple[Proof, ...]]:
@@ -392,7 +392,7 @@ def _fields(product: Product) -> tuple[Runs, Kind, tuple[int, int] | None, tuple
 
 # Proved in docs/proofs/pairs.md, Lemma either-way.
 def any_of(every: Collection[Masses]) -> Product:
-    """Any of these pairs of finite laws may be that of the neighbours, in each run another."""
+    """Make the product of neighbours with any of these finite pairs, in each run another."""
     pairs = tuple(map(Atoms, every))
     if len({frozenset(pair.laws) for pair in pairs}) == 1:
         return Pair.of(pairs[0])
@@ -400,13 +400,13 @@ def any_of(every: Collection[Masses]) -> Product:
 
 
 # Proved in docs/proofs/pairs.md, Lemma attained-products.
-def kind_of(node: Node, found: Sequence[Product]) -> Kind:
-    """What the largest profile of the node's products is: a bound where they are of more records.
+def kind_of(node: Node, products: Sequence[Product]) -> Kind:
+    """Return the kind of a node's largest profile: UPPER where its products are of more records.
 
     An operation that is about one record reads the mechanism of a larger group as a bound.
     """
-    kinds = [product.kind for product in found]
-    if any(product.size not in (None, node.claim.adjacency.group) for product in found):
+    kinds = [product.kind for product in products]
+    if any(product.size not in (None, node.claim.adjacency.group) for product in products):
         kinds.append(Kind.UPPER)
     return combine(kinds, "conversion exact")
 
@@ -414,12 +414,12 @@ def kind_of(node: Node, found: Sequence[Product]) -> Kind:
 def joint_choices(
     node: Compose | Either, every: Sequence[list[Product]]
 ) -> Iterator[tuple[Product, ...]]:
-    """One product of each part, in all ways that two datasets can have.
+    """Choose one product of each part, in all ways that two datasets can have.
 
     Groups differ by the same records in all parts. Where some parts are for smaller groups so is
     the node, and what holds of larger ones is a bound.
     """
-    sizes = {one.size for found in every for one in found if one.size is not None}
+    sizes = {product.size for products in every for product in products if product.size is not None}
     if len(sizes) > 1:
         raise AssumptionError(
             f"found groups of {echo(min(sizes))} and of {echo(max(sizes))} "
@@ -429,22 +429,22 @@ def joint_choices(
         )
     is_larger = bool(sizes - {node.claim.adjacency.group})
     for way in itertools.product(*every):
-        if are_of_one_group(way):
-            yield tuple(one.as_bound() for one in way) if is_larger else way
+        if share_group(way):
+            yield tuple(product.as_bound() for product in way) if is_larger else way
 
 
-def are_of_one_group(way: Iterable[Product]) -> bool:
-    """Groups differ by the same records in all parts."""
-    return len({one.records for one in way if one.records}) <= 1
+def share_group(way: Iterable[Product]) -> bool:
+    """Decide whether groups of records may be the same in all parts."""
+    return len({product.records for product in way if product.records}) <= 1
 
 
 # Proved in docs/proofs/pairs.md, Lemma adaptive-composition.
 def composed(choice: Sequence[tuple[Product, int]]) -> Product:
-    """What dominates all runs, each product so often.
+    """Compose products, each with its count, into one that dominates all runs.
 
-    What stands for many pairs dominates them one by one, and so all of them together. One run of
-    these has its profile beside all others: it may come last, its pair chosen by what they told.
-    Several have that of the worst choices where these can be gone through.
+    A product that stands for many pairs dominates them one by one, and so all of them together. One
+    run of such a family has its profile beside all others: it may come last, its pair chosen by
+    earlier outputs. Several have that of the worst choices where these can be enumerated.
     """
     if any(isinstance(product, OneWay) for product, _ in choice):
         raise AssumptionError(
@@ -472,9 +472,9 @@ def composed(choice: Sequence[tuple[Product, int]]) -> Product:
 
 
 def _smoothed(choice: Sequence[tuple[Product, int]]) -> Product | None:
-    """By triangles that are the worst for functions as smooth as what stands beside them makes all.
+    """Compose with triangles, the worst for functions as smooth as what stands beside them.
 
-    For many kinds of triangles these would be long looked for.
+    None where no triangle is known, or for many kinds of them, which take long to find.
     """
     if sum(product.triangle is not None for product, _ in choice) > _MOST_TRIANGLES:
         return None
@@ -492,23 +492,23 @@ def _smoothed(choice: Sequence[tuple[Product, int]]) -> Product | None:
     return composed([*known, *others]).beside(two_sided.TwoSidedExponential(min(orders))).as_bound()
 
 
-def at_once(found: list[Product]) -> list[Product]:
-    """One pair of each run, but for groups, whose records are the same in all runs."""
-    return found if len(found) == 1 or found[0].records else [of_one_run(found)]
+def pairs_of_each_run(products: list[Product]) -> list[Product]:
+    """Reduce products to one that dominates each run, but for groups, alike in all runs."""
+    return products if len(products) == 1 or products[0].records else [maximal_product(products)]
 
 
-def of_one_run(found: list[Product]) -> Product:
-    """The pair that has the largest of their profiles, each of one run."""
-    if len(found) == 1:
-        return found[0]
-    if found[0].records:
+def maximal_product(products: list[Product]) -> Product:
+    """Make the product whose profile is the largest of these, each of one run."""
+    if len(products) == 1:
+        return products[0]
+    if products[0].records:
         raise AssumptionError(
             "found groups of records on Poisson samples that are sampled "
             "again, needed these samples themselves",
             where="conversion exact",
             remedy="use conversion improved",
         )
-    largest = pointwise_maximum.PointwiseMaximum(frozenset(product.part for product in found))
-    kind = combine((product.kind for product in found), "several pairs")
-    made = _widest(found)
-    return (Family if made is Pair else made).of(largest, kind)
+    largest = pointwise_maximum.PointwiseMaximum(frozenset(product.part for product in products))
+    kind = combine((product.kind for product in products), "several pairs")
+    widest = _widest(products)
+    return (Family if widest is Pair else widest).of(largest, kind)

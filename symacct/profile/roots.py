@@ -1,4 +1,4 @@
-"""Roots of convex functions and decisions to the digits asked."""
+"""Roots of convex functions are enclosed, and comparisons decided, to the digits asked."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _MOSTLY_TELL = 3.0
 
 
 def float_of(y: Callable[[], arb]) -> float:
-    """About what is given as a ball at flint's current precision."""
+    """Return the middle of a number that is given as a ball, in float64."""
     with ctx.workprec(64):
         return float(y().mid())
 
 
 def log_float_of(x: Callable[[], arb]) -> float:
-    """About its logarithm."""
+    """Return the logarithm of a number that is given as a ball, in float64."""
     return float_of(lambda: x().log())
 
 
 def bits_for(digits: float) -> int:
-    """A precision for so many digits."""
+    """Return the bits of precision for so many digits, with a reserve."""
     return math.ceil(digits * 3.33) + 64
 
 
@@ -55,23 +55,26 @@ def decided(value: arb, most: arb) -> bool | None:
 
 
 def decided_by_digits(value: Callable[[float], arb], bound: Callable[[], arb]) -> bool | None:
-    """Is a value, known to any digits, at most this bound? None where balls can't decide it."""
+    """Decide if a value, known to any digits, is at most the bound; None where balls can't.
+
+    PrecisionError or LimitError of the value is raised where few digits already meet it.
+    """
     for digits in _TELLING:
         try:
-            found = value(digits)
+            enclosure = value(digits)
         except (PrecisionError, LimitError):
             if digits <= _MOSTLY_TELL:
                 raise
             return None  # of what hardly falls few digits are soon had, and many never
         with ctx.workprec(bits_for(digits) + 64):
-            answer = decided(found, most := bound())
-        if answer is not None or accuracy(found) > accuracy(most):
+            answer = decided(enclosure, most := bound())
+        if answer is not None or accuracy(enclosure) > accuracy(most):
             return answer  # of a bound that is as wide no more digits can tell
     return None
 
 
 def undecided(what: str, digits: float) -> PrecisionError:
-    """The error where they can't be had."""
+    """Make the PrecisionError of digits that were not reached."""
     return PrecisionError(
         f"{what}: {digits:.0f} digits not reached on the exact profile",
         remedy="ask for fewer, or for conversion improved",
@@ -79,11 +82,11 @@ def undecided(what: str, digits: float) -> PrecisionError:
 
 
 def at_digits(value: Callable[[], arb], digits: float, what: Callable[[], str]) -> arb:
-    """A value at the precision that so many digits take; PrecisionError where none does."""
+    """Compute a value at the precision that so many digits take; PrecisionError if none does."""
     for bits in precisions(digits):
         with ctx.workprec(bits):
-            if accuracy(found := value()) >= digits or found.is_exact():
-                return found
+            if accuracy(enclosure := value()) >= digits or enclosure.is_exact():
+                return enclosure
     raise undecided(what(), digits)
 
 
@@ -93,18 +96,19 @@ def at_digits(value: Callable[[], arb], digits: float, what: Callable[[], str]) 
 
 _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60
 _FEW_DIGITS = 5.0  # that a root is first found to
-_NEARER, _AT_LAST = 20, 6  # halvings
+_BRACKET_HALVINGS, _FINAL_HALVINGS = 20, 6  # halvings
 _BESIDE = 2.0**-20  # of y
-_ENOUGH = 1.01  # times as wide as the places at which balls do not tell
+_WIDTH_RATIO = 1.01  # times as wide as the places at which balls do not tell
 _BLURS = 16  # apart are values that balls tell apart
 
 Value = Callable[[arb], arb]
 
 
 def convex_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -> arb | None:
-    """Where a nonincreasing function that is convex in e^y crosses `goal`.
+    """Enclose where a nonincreasing function that is convex in e^y crosses `goal`.
 
     To the left of any point it is at least as steep as a chord that begins at y or to the right.
+    None where no chord bounds the root.
     """
     seen: list[tuple[arb, arb]] = []
 
@@ -130,9 +134,10 @@ def convex_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -
 
 
 def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
-    """Where a nonincreasing function crosses `goal`: both ends are proved, secants bring them near.
+    """Enclose where a nonincreasing function crosses `goal`, with both ends proved.
 
-    value(low) > goal > value(high); halved where a secant leaves the bracket or does not shrink it.
+    value(low) > goal > value(high); secants bring the ends near, and the bracket is halved where a
+    secant leaves it or does not shrink it.
     """
     low, high = bracket
     for _ in range(_HALVINGS):
@@ -155,15 +160,15 @@ def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
             high = middle
         if not high - low < before * 3 / 4:
             break
-    low, high = _until_unknown(value, goal, low, ((low + high) / 2).mid(), high, _AT_LAST)
+    low, high = _until_unknown(value, goal, low, ((low + high) / 2).mid(), high, _FINAL_HALVINGS)
     return low.union(high)
 
 
 def before_the_end(value: Value, goal: arb, known: arb | None, end: arb) -> arb | None:
-    """Where a nonincreasing function that is at most `goal` from `end` on crosses it.
+    """Enclose where a nonincreasing function, at most `goal` from `end` on, crosses it.
 
     Near the end it falls like a power of end − y: secants and halvings are of v = −log(1 − y/end).
-    `known` is where it was found before. Where balls do not tell how near the end is, the root is
+    `known` is an earlier enclosure. Where balls do not tell how near the end is, the root is
     between the last place that they tell and the end.
     """
 
@@ -171,13 +176,13 @@ def before_the_end(value: Value, goal: arb, known: arb | None, end: arb) -> arb 
     def turned(v: arb) -> arb:
         return value(-end * (-v).expm1())
 
-    found = None
+    ends = None
     if known is not None:
         low, high = (-(-place / end).log1p() for place in ends_of(known))
-        found = (low.lower().max(arb(0)), high.upper()) if high.is_finite() else None
-    found = found or bracket(turned, goal)
-    if found is not None:
-        return -end * (-enclosed(turned, goal, found)).expm1()
+        ends = (low.lower().max(arb(0)), high.upper()) if high.is_finite() else None
+    ends = ends or bracket(turned, goal)
+    if ends is not None:
+        return -end * (-enclosed(turned, goal, ends)).expm1()
     low = arb(1)
     while turned(2 * low) > goal:
         deadline.check()
@@ -186,7 +191,10 @@ def before_the_end(value: Value, goal: arb, known: arb | None, end: arb) -> arb 
 
 
 def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:
-    """0 <= low < high with D(low) > δ > D(high), an eighth apart where possible."""
+    """Bracket the root: 0 <= low < high with D(low) > δ > D(high), an eighth apart if possible.
+
+    None where no such place is found.
+    """
     low, high = arb(0), arb(1)
     while not value(high) < goal:
         deadline.check()
@@ -203,27 +211,27 @@ def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:
         elif value(middle) < goal:
             high = middle
         else:
-            return _until_unknown(value, goal, low, middle, high, _NEARER)
+            return _until_unknown(value, goal, low, middle, high, _BRACKET_HALVINGS)
     return low, high
 
 
 def _until_unknown(
     value: Value, goal: arb, low: arb, middle: arb, high: arb, halvings: int
 ) -> tuple[arb, arb]:
-    """Both ends as near as is known to a place at which balls may not tell."""
+    """Bring both ends near to a place at which balls may not decide."""
     unknown = (middle, middle)
     for _ in range(halvings):
         below, above = ((low + unknown[0]) / 2).mid(), ((unknown[1] + high) / 2).mid()
         low, left = (below, unknown[0]) if value(below) > goal else (low, below)
         high, right = (above, unknown[1]) if value(above) < goal else (high, above)
         unknown = left, right
-        if high - low <= _ENOUGH * (right - left):
+        if high - low <= _WIDTH_RATIO * (right - left):
             break
     return low, high
 
 
 def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -> tuple[arb, arb]:
-    """About where value(y) = goal by secants of its logarithm, and how far off that may be."""
+    """Estimate where value(y) = goal by secants of its logarithm, and how far off that is."""
 
     def height(y: arb) -> arb:
         deadline.check()
@@ -251,18 +259,18 @@ def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) ->
 def crossing(
     value: Value, goal: arb, known: arb | None, about: Callable[[float], float]
 ) -> arb | None:
-    """By secants from about the root for log δ, or where these go astray between two points."""
+    """Enclose the root by secants from an estimate, or where these go astray by a bracket."""
     if known is None:
         guess = about(float(goal.log()))
-        found = convex_root(value, goal, arb(guess)) if 0 < guess < math.inf else None
-        if found is not None and accuracy(found) > _FEW_DIGITS:
-            return found
+        root = convex_root(value, goal, arb(guess)) if 0 < guess < math.inf else None
+        if root is not None and accuracy(root) > _FEW_DIGITS:
+            return root
     ends = ends_of(known) if known is not None else bracket(value, goal)
     if ends is None:
         return None
-    found = convex_root(value, goal, ((ends[0] + ends[1]) / 2).mid())
-    if found is not None and accuracy(found) > (
+    root = convex_root(value, goal, ((ends[0] + ends[1]) / 2).mid())
+    if root is not None and accuracy(root) > (
         2 * accuracy(known) if known is not None else _FEW_DIGITS
     ):
-        return found
+        return root
     return enclosed(value, goal, ends)

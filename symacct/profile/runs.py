@@ -1,4 +1,4 @@
-"""The runs of a composition in one direction, and what a strategy answers about them."""
+"""Runs in one direction have ends of their loss, and strategies answer for their profile."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ Number = Callable[[], arb]  # a ball at flint's current precision
 
 
 class Strategy(Protocol):
-    """A way to the profile D of some runs in one direction.
+    """A strategy is a way to the profile D of some runs in one direction.
 
-    What it can't give it refuses with PrecisionError or LimitError.
+    What it can't compute it refuses with PrecisionError or LimitError.
     """
 
     @property
@@ -44,13 +44,13 @@ class Strategy(Protocol):
         """Where it is proved that the numbers are right."""
 
     def cost(self, digits: float) -> float:
-        """About how many nodes of a contour take as long as so many digits do; or `CANNOT`."""
+        """Estimate the time for so many digits, in nodes of a contour; `CANNOT` without any."""
 
     def delta(self, y: Number, digits: float) -> arb:
-        """D(y) to so many digits."""
+        """Compute D(y) to so many digits."""
 
     def root(self, delta: Fraction, digits: float) -> arb:
-        """Where D is δ, to so many digits."""
+        """Compute the y with D(y) = δ, to so many digits."""
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) at most the bound? None where balls can't decide it."""
@@ -58,12 +58,13 @@ class Strategy(Protocol):
 
 def by_the_cheapest(
     strategies: Iterable[Strategy], digits: float, ask: Callable[[Strategy], T]
-) -> T:
-    """What the cheapest strategy that can gives, or the next one where it refuses.
+) -> tuple[T, Strategy]:
+    """Ask the cheapest strategy that can answer, and the next one where it refuses.
 
-    Where all refuse, the error is the last one's, which had the most to spend.
+    The second value is the strategy that answered. Where all refuse, the error is that of the last
+    one, which had the most to spend.
     """
-    priced = ((one.cost(digits), one) for one in strategies)
+    priced = ((way.cost(digits), way) for way in strategies)
     able = sorted((x for x in priced if x[0] < CANNOT), key=lambda x: x[0])
     if not able:
         raise PrecisionError(
@@ -74,8 +75,8 @@ def by_the_cheapest(
     *others, last = able
     for _, strategy in others:
         with suppress(PrecisionError, LimitError):
-            return ask(strategy)
-    return ask(last[1])
+            return ask(strategy), strategy
+    return ask(last[1]), last[1]
 
 
 # --- runs in one direction
@@ -86,14 +87,14 @@ _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
 
 
 def total_mass_at_infinity(runs: Runs, reverse: bool) -> arb:
-    """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
+    """Compute P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
     kept = (k * (-BALL.number(part.mass_at_infinity(reverse))).log1p() for part, k in runs)
     return -sum(kept, arb(0)).expm1()
 
 
 @dataclass(frozen=True, eq=False)
 class DirectedRuns:
-    """The pairs (P_i, Q_i)^{k_i}, or all of them exchanged."""
+    """Directed runs are the pairs (P_i, Q_i)^{k_i}, or all of them exchanged."""
 
     runs: Runs
     reverse: bool
@@ -145,11 +146,11 @@ class DirectedRuns:
         return bool(cheap and self.largest.is_finite())
 
     def about_root(self, log_delta: float) -> float:
-        """About the ε of a δ: by the part that is run, if it tells, or by moments; float64."""
-        found = None
+        """Estimate ε(δ) in float64: by the part that is run alone, if it knows, else by moments."""
+        epsilon = None
         if len(self.runs) == 1 and self.count == 1:
-            found = self.runs[0][0].about_root(log_delta, self.reverse)
-        return self.moments.saddle_epsilon(log_delta) if found is None else found
+            epsilon = self.runs[0][0].about_root(log_delta, self.reverse)
+        return self.moments.saddle_epsilon(log_delta) if epsilon is None else epsilon
 
     # --- ends of the loss
 
@@ -169,13 +170,13 @@ class DirectedRuns:
         return not y < self.about_largest and bool(self.largest.overlaps(y))
 
     def is_beyond(self, y: Fraction) -> bool:
-        """Is y known to be at least the largest loss, as no balls decide where they are equal?"""
+        """Decide exactly if y is at least the largest loss, where balls can't at equality."""
         ends = [(part.exact_largest(self.reverse), k) for part, k in self.runs]
         known = [(Fraction(end), k) for end, k in ends if isinstance(end, Fraction)]
         return len(known) == len(ends) and y >= sum(k * end for end, k in known)
 
     def beyond_largest_loss(self, y: arb) -> arb | None:
-        """D(y) where no finite loss is above y, as far as balls tell; None before."""
+        """Compute D(y) where no finite loss is above y, as far as balls decide; None before."""
         if y < self.about_largest:
             return None
         left = self.largest - y
@@ -193,7 +194,7 @@ class DirectedRuns:
 
     @cached_property
     def exact_mass_at_infinity(self) -> Fraction | None:
-        """P(L = ∞) as a fraction, where that is known and not too long."""
+        """Compute P(L = ∞) as a fraction, where that is known and not too long."""
         losing = [(part.mass_at_infinity(self.reverse), k) for part, k in self.runs]
         losing = [(lost, k) for lost, k in losing if lost != 0]
         if any(lost == 1 for lost, _ in losing):
@@ -205,7 +206,7 @@ class DirectedRuns:
         return 1 - math.prod(((1 - lost) ** k for lost, k in losing), start=Fraction(1))
 
     def refuse_delta_below_mass_at_infinity(self, delta: Fraction) -> None:
-        """InfiniteError where no finite ε goes with δ."""
+        """Raise InfiniteError if no finite ε has this δ: below P(L = ∞), or 0 if unbounded."""
         if (
             delta == 0
             and self.mass_at_infinity == 0
@@ -220,19 +221,19 @@ class DirectedRuns:
                 with ctx.workprec(bits):
                     if self.mass_at_infinity > ball(delta):
                         raise InfiniteError(
-                            f"delta: found {given(delta)}, needed at least {self._least_delta()}, "
-                            "the probability of outcomes that only one of two neighbouring "
-                            "datasets can give"
+                            f"delta: found {given(delta)}, needed at least "
+                            f"{self._smallest_delta()}, the probability of outcomes that only one "
+                            "of two neighbouring datasets can give"
                         )
                     if self.mass_at_infinity < ball(delta):
                         return
 
-    def _least_delta(self) -> str:
-        """P(L = ∞), rounded up."""
-        least = self.exact_mass_at_infinity
-        if least is None:
-            least = rational(self.mass_at_infinity.upper())
-        return given(Fraction(rational_text(least, 6, up=True)))
+    def _smallest_delta(self) -> str:
+        """Write P(L = ∞) rounded up, the smallest δ with a finite ε."""
+        smallest = self.exact_mass_at_infinity
+        if smallest is None:
+            smallest = rational(self.mass_at_infinity.upper())
+        return given(Fraction(rational_text(smallest, 6, up=True)))
 
     # --- D(0), the total variation
 
@@ -242,12 +243,16 @@ class DirectedRuns:
         return self.runs[0][0].exact_total_variation if self.count == 1 else None
 
     def is_above_at_0(self, delta: Fraction) -> bool | None:
-        """Is D(0) > δ? So it is where it is for one run, and it is not where all add up to less.
+        """Decide whether D(0) > δ by the total variations of single runs.
 
-        None where one run each does not tell.
+        It is where that of one run is, and it is not where all add up to no more; None between.
         """
         with ctx.workprec(64):
-            ones = [(k, part.hockey_stick(arb(0), self.reverse)) for part, k in self.runs]
-            if any(one > ball(delta) for _, one in ones):
+            variations = [(k, part.hockey_stick(arb(0), self.reverse)) for part, k in self.runs]
+            if any(variation > ball(delta) for _, variation in variations):
                 return True
-            return False if sum((k * one for k, one in ones), arb(0)) <= ball(delta) else None
+            return (
+                False
+                if sum((k * variation for k, variation in variations), arb(0)) <= ball(delta)
+                else None
+            )

@@ -1,4 +1,4 @@
-"""The best of a random number of runs, by profiles."""
+"""The best of a random number of runs has a profile between bounds by that of one run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from symacct.theory.amplification.ps22 import log_mean
 _BITS, _KNOWN_BITS, _KEPT = 192, 64, 1 - Fraction(1, 2**64)
 _MOST_OUTCOMES = 512  # of finite laws that are taken as they are
 _PLACES, _FEW_DIGITS, _DIGITS = 160, 2, 10  # of a profile, on either side of 0
-_LEAST = tuple(Fraction(1, 2**bits) for bits in (66, 40, 26, 20))  # of δ at the last of them
+_LAST_DELTAS = tuple(Fraction(1, 2**bits) for bits in (66, 40, 26, 20))  # of δ at the last of them
 _FARTHEST = 700.0  # whose e^x is a float
 _FEW_OUTCOMES, _TRIED = 5, 32  # of which all orders are tried; orders at once
 #: What is asked where an order is chosen before a question is known.
@@ -49,7 +49,7 @@ _USUAL_DELTA = Fraction(1, 10**6)
 
 @dataclass(frozen=True)
 class Selection:
-    """Two laws of one run, the outcomes by rising p/q, and the law of the number of runs.
+    """A selection has two laws of one run, the outcomes by rising p/q, and the law of the count.
 
     `turned` where p is the second law of the pair.
     """
@@ -60,25 +60,29 @@ class Selection:
     turned: bool = False
 
     def best(self, asks_epsilon: bool, given: Fraction) -> Product:
-        """What is told in the order that is about the best for ε(δ) or δ(ε)."""
+        """Order the outputs so that ε(δ) or δ(ε) is about the largest, and return the output pair.
+
+        Of few outcomes all orders are tried; of more the worst begin at some loss, which is
+        searched.
+        """
 
         def about(order: Sequence[int]) -> float:
             return self._about(order, asks_epsilon, float(given))
 
         size = len(self.masses)
         if size <= _FEW_OUTCOMES:
-            return self.told(max(itertools.permutations(range(size)), key=about))
+            return self.output_pair(max(itertools.permutations(range(size)), key=about))
         low, high = 0, size
         while True:
             deadline.check()
             step = max(1, (high - low) // _TRIED)
-            found = max(range(low, high, step), key=lambda first: about(self._order(first)))
+            first_worst = max(range(low, high, step), key=lambda first: about(self._order(first)))
             if step == 1:
-                return self.told(self._order(found))
-            low, high = max(0, found - step), min(size, found + step + 1)
+                return self.output_pair(self._order(first_worst))
+            low, high = max(0, first_worst - step), min(size, first_worst + step + 1)
 
-    def told(self, order: Sequence[int]) -> Product:
-        """What is told where the outcomes, from the worst to the best, are in this order."""
+    def output_pair(self, order: Sequence[int]) -> Product:
+        """Make the pair of the best output's two laws, the outcomes in order from the worst."""
         with precision(_BITS):
             laws = ([BALL.number(masses[i]) for masses in self.masses] for i in (0, 1))
             p, q = (self._law(law, order) for law in laws)
@@ -90,11 +94,11 @@ class Selection:
 
     def _law(self, law: list[arb], order: Sequence[int]) -> list[arb]:
         """The chances that each outcome is the best, from those of one run."""
-        found, better = [arb(0)] * len(law), arb(0)
+        chances, better = [arb(0)] * len(law), arb(0)
         for i in reversed(order):
-            found[i] = gain(BALL, BALL.number, self.runs, better, law[i])
+            chances[i] = gain(BALL, BALL.number, self.runs, better, law[i])
             better += law[i]
-        return found
+        return chances
 
     def _order(self, first: int) -> list[int]:
         """The outcomes from the `first` on are the worst, and then come the others."""
@@ -107,17 +111,17 @@ class Selection:
 
     @np.errstate(all="ignore")
     def _about(self, order: Sequence[int], asks_epsilon: bool, given: float) -> float:
-        """About ε(δ) or δ(ε), by the events of the largest ratios; it proves nothing."""
-        told = []
+        """Estimate ε(δ) or δ(ε) in float64 by the events of the largest ratios."""
+        output_laws = []
         for law in self._floats:
             share = law[list(order)]
             better = np.append(np.cumsum(share[::-1])[::-1][1:], 0.0)
-            told.append(gain(np, _float, self.runs, better, share))
-        p, q = told
+            output_laws.append(gain(np, _float, self.runs, better, share))
+        p, q = output_laws
         by_ratio = np.argsort(-p / q)
         p, q = np.cumsum(p[by_ratio]), np.cumsum(q[by_ratio])
-        found = np.log((p - given) / q) if asks_epsilon else p - math.exp(given) * q
-        return float(np.max(np.nan_to_num(found, nan=-math.inf)))
+        values = np.log((p - given) / q) if asks_epsilon else p - math.exp(given) * q
+        return float(np.max(np.nan_to_num(values, nan=-math.inf)))
 
 
 def _float(x: Fraction) -> float:
@@ -129,7 +133,10 @@ def _float(x: Fraction) -> float:
 
 
 def gain(lib: Any, number: Any, runs: Runs, better: Any, share: Any) -> Any:
-    """f(1 − better) − f(1 − better − share), f(x) = E[x^K]: the chance that this is the best."""
+    """Compute f(1 − better) − f(1 − better − share), f(x) = E[x^K]: the chance to be the best.
+
+    `lib` and `number` say in which arithmetic: balls or float64.
+    """
     if isinstance(runs, Poisson):
         rate = number(runs.rate)
         return lib.exp(-rate * better) * -lib.expm1(-rate * share)
@@ -146,24 +153,24 @@ def gain(lib: Any, number: Any, runs: Runs, better: Any, share: Any) -> Any:
     return lib.exp(-eta * lib.log(last)) * -lib.expm1(-eta * rise) / lib.expm1(eta * most)
 
 
-def selections(found: Iterable[Product], runs: Runs) -> list[Selection]:
-    """Of the products of one run, both ways round unless a symmetry exchanges the two laws."""
-    every = []
-    for product in found:
+def selections(products: Iterable[Product], runs: Runs) -> list[Selection]:
+    """Make the selections of one run's products, both ways unless a symmetry swaps them."""
+    selections_ = []
+    for product in products:
         with suppress(PrecisionError, LimitError, InfiniteError):
             masses = sorted(_laws(product), key=_ratio)
             if not masses:
                 continue
-            every.append(Selection(tuple(masses), runs, product.records))
+            selections_.append(Selection(tuple(masses), runs, product.records))
             if not product.is_symmetric:
                 turned = tuple((q, p) for p, q in reversed(masses))
-                every.append(Selection(turned, runs, product.records, True))
-    return every
+                selections_.append(Selection(turned, runs, product.records, True))
+    return selections_
 
 
-def usual(found: Iterable[Product], runs: Runs) -> list[Product]:
-    """What is told in the orders that are about the best for a usual δ."""
-    return [one.best(True, _USUAL_DELTA) for one in selections(found, runs)]
+def usual(products: Iterable[Product], runs: Runs) -> list[Product]:
+    """Return the output pairs in the orders that are about the best for a usual δ."""
+    return [selection.best(True, _USUAL_DELTA) for selection in selections(products, runs)]
 
 
 def _ratio(masses: tuple[Exact, Exact]) -> Fraction | float:
@@ -173,8 +180,8 @@ def _ratio(masses: tuple[Exact, Exact]) -> Fraction | float:
 
 
 def _laws(product: Product) -> Sequence[tuple[Exact, Exact]]:
-    """The laws of few outcomes, or a pair below that of the product; none of nothing."""
-    parts = [(own, count) for part, count in product.runs if (own := part.finite) is not None]
+    """Return the laws of few outcomes, or a pair below that of the product; none of nothing."""
+    parts = [(atoms, count) for part, count in product.runs if (atoms := part.finite) is not None]
     if not product.runs:
         return ()
     if len(parts) == len(product.runs):
@@ -187,7 +194,7 @@ def _laws(product: Product) -> Sequence[tuple[Exact, Exact]]:
 
 
 def _outcomes(part: Atoms) -> Sequence[tuple[Exact, Exact]]:
-    """All outcomes apart: of those of one likelihood ratio one may be better than another."""
+    """List all outcomes apart: of equal likelihood ratios one may be better than another."""
     mixed = (((1 - part.gamma) * q + part.gamma * p, q) for p, q in part.masses)
     return [(p, q) for p, q in mixed if p != 0 or q != 0]
 
@@ -197,7 +204,7 @@ def _is_rational(run: tuple[Atoms, int]) -> bool:
 
 
 def _quantized(product: Product) -> FractionMasses:
-    """A pair of finitely many outcomes that the product's has by post-processing."""
+    """Make a finite pair that post-processing leaves of the product's."""
     ways = [
         CompositionProfile(product.runs, way) for way in (False, True)[: 2 - product.is_symmetric]
     ]
@@ -207,32 +214,33 @@ def _quantized(product: Product) -> FractionMasses:
 
 
 def _known(way: CompositionProfile) -> list[tuple[Fraction, Fraction, Fraction]]:
-    """(x, at least, at most) of H at some x >= 1."""
+    """Enclose H at some x >= 1: triples of x, a lower and an upper bound."""
     with precision(_KNOWN_BITS):
         last = _last_place(way)
-        found = []
+        enclosures = []
         # Of a tiny loss some places are one float.
         for x in sorted({Fraction(math.exp(last * i / _PLACES)) for i in range(_PLACES + 1)}):
             h = way.delta(lambda x=x: ball(x).log(), _DIGITS)  # type: ignore[misc]
-            found.append((x, rational(h.lower()), rational(h.upper())))
-        return found
+            enclosures.append((x, rational(h.lower()), rational(h.upper())))
+        return enclosures
 
 
 def _last_place(way: CompositionProfile) -> float:
-    for least in _LEAST[:-1]:
+    """Search the largest loss worth a place: ε at the smallest δ that the profile gives."""
+    for delta in _LAST_DELTAS[:-1]:
         with suppress(PrecisionError, LimitError, InfiniteError):
-            return min(_FARTHEST, float(way.epsilon(least, _FEW_DIGITS).mid()))
-    return min(_FARTHEST, float(way.epsilon(_LEAST[-1], _FEW_DIGITS).mid()))
+            return min(_FARTHEST, float(way.epsilon(delta, _FEW_DIGITS).mid()))
+    return min(_FARTHEST, float(way.epsilon(_LAST_DELTAS[-1], _FEW_DIGITS).mid()))
 
 
-def rounded_below(told: Iterable[tuple[arb, arb]]) -> FractionMasses:
-    """Two rational laws whose profile is at most that of these, at every ε and both ways round.
+def rounded_below(output_laws: Iterable[tuple[arb, arb]]) -> FractionMasses:
+    """Round two laws to fractions, so that their profile falls at every ε in both directions.
 
     Where p > q the first is rounded downwards and the second upwards, where p < q the other way;
     what both then have left is one outcome. () where no outcome tells anything.
     """
     up, down = [], []
-    for p, q in told:
+    for p, q in output_laws:
         if p > q:
             up.append([_KEPT * rational(p.lower()), _KEPT * rational(q.upper())])
         elif p < q:
@@ -246,8 +254,8 @@ def rounded_below(told: Iterable[tuple[arb, arb]]) -> FractionMasses:
     else:
         max(down, key=_apart)[0] -= more
     rest = 1 - max(total)
-    is_told = all(a >= b for a, b in up) and all(a <= b for a, b in down) and rest >= 0
-    return tuple((a, b) for a, b in (*up, *down, [rest, rest])) if is_told else ()
+    is_valid = all(a >= b for a, b in up) and all(a <= b for a, b in down) and rest >= 0
+    return tuple((a, b) for a, b in (*up, *down, [rest, rest])) if is_valid else ()
 
 
 def _apart(masses: list[Fraction]) -> Fraction:
@@ -274,7 +282,7 @@ Delta = Callable[[Fraction], arb]
 
 @dataclass(frozen=True)
 class ShiftedBound:
-    """A bound δ <= E[K] δ₁(ε − shift) + left, δ₁ that of one run."""
+    """A shifted bound is δ <= E[K] δ₁(ε − shift) + left, δ₁ that of one run."""
 
     shift: Fraction
     left: Fraction = Fraction(0)
@@ -290,7 +298,7 @@ def mean(runs: Runs) -> arb:
 
 
 def falls(runs: Runs) -> arb:
-    """log 1/f(0), by how much f falls from 1 to 0; ∞ where there is some run always."""
+    """Compute log 1/f(0), by how much f falls from 1 to 0; ∞ where there is always a run."""
     if isinstance(runs, TruncatedNegativeBinomial):
         return arb("inf")
     if isinstance(runs, Poisson):
@@ -300,12 +308,12 @@ def falls(runs: Runs) -> arb:
 
 
 def share(runs: Runs, delta: Fraction) -> Fraction:
-    """A rational number, at most δ/E[K]."""
+    """Compute a rational number that is at most δ/E[K]."""
     return rational((ball(delta) / mean(runs)).lower())
 
 
 def for_delta(runs: Runs, delta: Delta, most: Fraction) -> Iterator[ShiftedBound]:
-    """Bounds, any of which may be the best one where δ is to be at most so much."""
+    """Yield bounds, any of which may be the best where δ is to be at most `most`."""
     with precision(_BEST_BITS):
         yield _of_any(runs, delta)
         if not isinstance(runs, TruncatedNegativeBinomial) and most:
@@ -315,7 +323,7 @@ def for_delta(runs: Runs, delta: Delta, most: Fraction) -> Iterator[ShiftedBound
 
 
 def for_epsilon(runs: Runs, delta: Delta, epsilon: Fraction) -> Iterator[ShiftedBound]:
-    """Bounds, any of which may be the best one at this ε."""
+    """Yield bounds, any of which may be the best at this ε."""
     with precision(_BEST_BITS):
         yield _of_any(runs, delta)
         if not isinstance(runs, TruncatedNegativeBinomial):
@@ -323,7 +331,7 @@ def for_epsilon(runs: Runs, delta: Delta, epsilon: Fraction) -> Iterator[Shifted
 
 
 def for_all(runs: Runs, delta: Delta) -> Iterator[ShiftedBound]:
-    """Bounds, of which the smallest may be any one, whatever ε is."""
+    """Yield bounds, of which any may be the smallest, whatever ε is."""
     with precision(_BEST_BITS):
         yield _of_any(runs, delta)
         if not isinstance(runs, TruncatedNegativeBinomial):
@@ -333,7 +341,7 @@ def for_all(runs: Runs, delta: Delta) -> Iterator[ShiftedBound]:
 
 
 def _of_any(runs: Runs, delta: Delta) -> ShiftedBound:
-    """By the least c of all events."""
+    """Shift by the smallest ratio c that bounds all events."""
     if isinstance(runs, Poisson):
         return ShiftedBound(_above(BALL.number(runs.rate) * delta(Fraction(0))))
     if isinstance(runs, TruncatedNegativeBinomial):
@@ -346,7 +354,7 @@ def _of_any(runs: Runs, delta: Delta) -> ShiftedBound:
 
 # Proved in docs/proofs/selection.md, Lemmas poisson-shift and binomial-shift.
 def _of_most(runs: Poisson | Binomial, delta: Delta, fall: Fraction) -> Fraction:
-    """log f′(x)/f′(x′) at most, of the events with f(x) >= e^{−fall}."""
+    """Bound log f′(x)/f′(x′) over the events with f(x) >= e^{−fall}."""
     if isinstance(runs, Poisson):
         rate = BALL.number(runs.rate)
         return _above(rate * _gap(delta, ball(fall) / rate))
@@ -358,25 +366,25 @@ def _of_most(runs: Poisson | Binomial, delta: Delta, fall: Fraction) -> Fraction
 
 
 def _balanced(runs: Poisson | Binomial, delta: Delta, epsilon: Fraction) -> Iterator[ShiftedBound]:
-    """Where what is left out, which falls, is about what the rest has, which rises."""
+    """Yield bounds where what is left out, which falls, is about what the rest has, which rises."""
     rate = mean(runs)
     low, high = Fraction(0), min(Fraction(_MOST_FALL), rational(falls(runs).lower()))
     for _ in range(_STEPS):
         fall = (low + high) / 2
         part = ShiftedBound(_of_most(runs, delta, fall), _above((-ball(fall)).exp()))
         rest = epsilon - part.shift
-        is_much = rest < 0 or bool(rate * delta(rest) > ball(part.left))
-        low, high = (low, fall) if is_much else (fall, high)
-        if not is_much:
+        exceeds_left_out = rest < 0 or bool(rate * delta(rest) > ball(part.left))
+        low, high = (low, fall) if exceeds_left_out else (fall, high)
+        if not exceeds_left_out:
             yield part
 
 
 # Proved in docs/proofs/selection.md, Lemma negative-binomial-shift.
 def _log_ratio(gamma: Fraction, delta: Delta) -> Fraction:
-    """log R of about the least R > 1 with H_R <= (R−1)γ/(1−γ): any such R is a bound."""
+    """Search log R of about the smallest R > 1 with H_R <= (R−1)γ/(1−γ): any such R is a bound."""
     odds = BALL.number(gamma) / BALL.number(1 - gamma)
 
-    def is_enough(log_ratio: Fraction) -> bool:
+    def is_bound(log_ratio: Fraction) -> bool:
         with suppress(PrecisionError, LimitError):
             return bool(delta(log_ratio) <= odds * ball(log_ratio).expm1())
         return False
@@ -384,42 +392,42 @@ def _log_ratio(gamma: Fraction, delta: Delta) -> Fraction:
     high = _above(-log_of_rate(BALL, gamma))  # H_R is at most 1, the right side of this R
     low = Fraction(0)
     for _ in range(_HALVINGS):
-        if not is_enough(high / 2):
+        if not is_bound(high / 2):
             low = high / 2
             break
         high /= 2
     for _ in range(_NEAR):
         middle = (low + high) / 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
+        low, high = (low, middle) if is_bound(middle) else (middle, high)
     return high
 
 
 def _gap(delta: Delta, most: arb) -> arb:
-    """At least y′ − y for the chances y <= `most` and y′ of one event: (R−1)y + H_R for any R.
+    """Bound y′ − y for the chances y <= `most` and y′ of one event: by (R−1)y + H_R for any R.
 
     R is looked for by golden sections, in floats.
     """
-    found = arb(1)
+    gap = arb(1)
 
     def at(log_ratio: float) -> float:
-        nonlocal found
+        nonlocal gap
         value = most * arb(log_ratio).expm1() + delta(Fraction(log_ratio))
-        found = found.min(value.upper())
+        gap = gap.min(value.upper())
         return float(value.mid())
 
     low, high = 0.0, float(-most.log())
     first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    one, other = at(first), at(second)
+    first_value, second_value = at(first), at(second)
     for _ in range(_NEAR):
-        if one < other:
-            high, second, other = second, first, one
+        if first_value < second_value:
+            high, second, second_value = second, first, first_value
             first = high - _GOLDEN * (high - low)
-            one = at(first)
+            first_value = at(first)
         else:
-            low, first, one = first, second, other
+            low, first, first_value = first, second, second_value
             second = low + _GOLDEN * (high - low)
-            other = at(second)
-    return found
+            second_value = at(second)
+    return gap
 
 
 def _above(x: arb) -> Fraction:

@@ -1,6 +1,6 @@
-"""D(y) and its root for runs in one direction: by the cheapest strategy that can, then the next.
+"""A composition's profile D(y) and its root come from the cheapest strategy that can answer.
 
-A closed form where there is one; else contours (`contours.py`), or grids of losses
+That is a closed form where there is one; else contours (`contours.py`), or grids of losses
 (`grids.py`), or, beside few outcomes of finite parts, a sum over these.
 """
 
@@ -12,11 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
 from symacct.kernel.claims import Proof
 from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import LazyModule
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
 from symacct.profile.closed_form import (
@@ -27,25 +29,29 @@ from symacct.profile.closed_form import (
     proved_form,
 )
 from symacct.profile.contours import Contours
-from symacct.profile.grids import Grids
 from symacct.profile.moments import shift
 from symacct.profile.part import Runs
 from symacct.profile.proofs import AT_0, FINITE, LARGEST_LOSS
 from symacct.profile.roots import accuracy, at_digits, bits_for, float_of, precisions, undecided
 from symacct.profile.runs import DirectedRuns, Number, Strategy, by_the_cheapest
 
+if TYPE_CHECKING:
+    from symacct.profile import grids as loss_grids
+else:  # which compositions of densities and sampled noise do not need
+    loss_grids = LazyModule("symacct.profile.grids")
+
 _FEW_NODES = 20_000  # that are summed in less than about a second
 _TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one
 _DIGIT, _SPARE_BITS = 3.33, 64  # bits of one, and those that a sum over outcomes has more
-_LEAST = 3.0  # digits of what a sum over outcomes asks
+_SPARE_DIGITS = 3.0  # digits of what a sum over outcomes asks
 
 
 @dataclass(eq=False)
 class CompositionProfile:
-    """The profile D of (P_i, Q_i)^{k_i}, or of all of them exchanged; what it asked before is kept.
+    """The profile D of (P_i, Q_i)^{k_i}, or of all of them exchanged, keeps what it has summed.
 
-    `first` is the same runs the other way round, where they are asked before; `two_ways` says
-    whether both ways are asked.
+    `first` is the profile of the same runs in the other direction, where that is asked before;
+    `two_ways` says whether both directions are asked.
     """
 
     pairs: Runs
@@ -64,21 +70,24 @@ class CompositionProfile:
 
     @cached_property
     def strategies(self) -> list[Strategy]:
-        """All that may do; a closed form alone, as nothing else tells more than its balls do."""
+        """List the strategies that may answer: a closed form alone, where there is one.
+
+        No other strategy knows more of D than the balls of a closed form.
+        """
         if self.closed is not None:
             return [self.closed]
-        found: list[Strategy] = [*self._given_finite, self.contours]
+        strategies: list[Strategy] = [*self._given_finite, self.contours]
         if self.runs.are_atoms:
-            found.append(self._few)
+            strategies.append(self._few)
         if self.runs.decay_slowly:
-            found.append(self.grids)
-        return found
+            strategies.append(self.grids)
+        return strategies
 
     @cached_property
     def closed(self) -> ClosedForm | None:
-        """A closed form or a finite sum."""
-        found = proved_form(self.pairs, self.reverse)
-        return None if found is None else ClosedForm(self.runs, *found)
+        """Return the strategy of a closed form or a finite sum, if there is one."""
+        form = proved_form(self.pairs, self.reverse)
+        return None if form is None else ClosedForm(self.runs, *form)
 
     @cached_property
     def contours(self) -> Contours:
@@ -87,26 +96,30 @@ class CompositionProfile:
         return Contours(self.runs, self.two_ways, before)
 
     @cached_property
-    def grids(self) -> Grids:
+    def grids(self) -> loss_grids.Grids:
         """The grids of losses."""
-        return Grids(self.runs)
+        return loss_grids.Grids(self.runs)
 
     @cached_property
     def _given_finite(self) -> list[Strategy]:
-        """A sum over what few finite parts leave of the others, and contours that may be sooner."""
+        """List strategies that sum the others' profile over the outcomes of few finite parts.
+
+        Contours of few nodes come first where the others have no closed form. None where a grid is
+        sooner.
+        """
         if all(part.finite is None for part, _ in self.pairs) or self._is_for_a_grid:
             return []
         finite, others = finite_and_others(self.pairs)
         if not (others and are_few(finite, others)):
             return []
         ways = (self.reverse, not self.reverse)
-        own, exchanged = (CompositionProfile(others, way) for way in ways)
-        if own.closed is None and (own.runs.are_atoms or not own.runs.have_moments):
+        forward, exchanged = (CompositionProfile(others, way) for way in ways)
+        if forward.closed is None and (forward.runs.are_atoms or not forward.runs.have_moments):
             return []
         formula = partial(
-            conditioned_profile, finite, partial(_at_any, own, exchanged), self.reverse
+            conditioned_profile, finite, partial(_at_any, forward, exchanged), self.reverse
         )
-        if own.closed is not None:
+        if forward.closed is not None:
             return [ClosedForm(self.runs, formula, FINITE)]
         return [self._few, ClosedForm(self.runs, formula, FINITE, _FEW_NODES + 1)]
 
@@ -127,18 +140,21 @@ class CompositionProfile:
     # --- the questions
 
     def order(self, y: Number) -> float:
-        """1 + c of the nodes that were summed, or where e^{−cy}M(c) is about least."""
+        """Return the order 1 + c of the nodes that were summed, else about the saddle point's."""
         middle = float_of(y)
-        found = self.contours.order or self.grids.order(middle)
-        if found is not None:
-            return found
+        order = self.contours.order
+        if order is None and self.runs.decay_slowly:
+            order = self.grids.order(middle)
+        if order is not None:
+            return order
         is_inside = self.pairs and middle < float(self.runs.largest.mid()) * (1 - 1e-12)
         return 1 + shift(self.runs.moments.saddle(middle)) if is_inside else math.inf
 
     def delta(self, y: Number, digits: float) -> arb:
-        """D(y) to `digits` digits.
+        """Compute D(y) to so many digits.
 
-        Raises PrecisionError or LimitError where they can't be had.
+        At or beyond the largest loss it is P(L = ∞). PrecisionError or LimitError where no strategy
+        reaches the digits.
         """
         for bits in precisions(digits):
             with ctx.workprec(bits):
@@ -152,7 +168,10 @@ class CompositionProfile:
         raise undecided(f"δ at ε = {float_of(y):.6g}", digits)
 
     def epsilon(self, delta: Fraction, digits: float) -> arb:
-        """The least ε >= 0 with D(ε) <= δ, proved by values on both sides; 0 where D(0) <= δ."""
+        """Compute the smallest ε >= 0 with D(ε) <= δ, proved by values on both sides.
+
+        It is 0 where D(0) <= δ, and the largest loss where δ is just the mass P(L = ∞).
+        """
         self.proof = AT_0
         if (apart_by := self.runs.exact_total_variation) is not None and apart_by <= delta:
             return arb(0)
@@ -168,47 +187,43 @@ class CompositionProfile:
         return self._proved(digits, lambda way: way.root(delta, digits))
 
     def _proved(self, digits: float, ask: Callable[[Strategy], arb]) -> arb:
-        """By the cheapest strategy that can, whose proof is noted."""
-
-        def noted(way: Strategy) -> arb:
-            found = ask(way)
-            self.proof = way.proof
-            return found
-
-        return by_the_cheapest(self.strategies, digits, noted)
+        """Ask the cheapest strategy that can answer, and note where its answer is proved."""
+        value, strategy = by_the_cheapest(self.strategies, digits, ask)
+        self.proof = strategy.proof
+        return value
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
-        """Is D(y) <= the bound? None where balls can't decide it."""
+        """Decide whether D(y) is at most the bound; None where balls can't decide it."""
         with ctx.workprec(bits_for(0)):
             beyond = self.runs.beyond_largest_loss(y())
             if beyond is not None and beyond <= bound():
                 return True
             if not bound() > 0 and self.closed is None:
                 return None  # no sum is known to be 0
-        return by_the_cheapest(self.strategies, 0, lambda way: way.is_within(y, bound))
+        return by_the_cheapest(self.strategies, 0, lambda way: way.is_within(y, bound))[0]
 
     def value_without_contour(self, y: arb) -> arb:
-        """D(y) without a contour, at flint's current precision; NaN where one is needed."""
+        """Compute D(y) without a contour, at flint's current precision; NaN where one is needed."""
         if self.closed is not None:
             return self.closed.value(y)
         end = self.runs.beyond_largest_loss(y)
         if end is not None:
             return end
-        return self.contours.by_one_moment(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
+        return self.contours.moment_bound(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
 
 
 # Proved in docs/proofs/pairs.md, Lemma reversal.
-def _at_any(own: CompositionProfile, exchanged: CompositionProfile, y: arb) -> arb:
-    """D(y) = 1 − e^y + e^y D′(−y) at any real y, or that it is tiny; NaN where bits are too few.
+def _at_any(forward: CompositionProfile, exchanged: CompositionProfile, y: arb) -> arb:
+    """Compute D(y) at any real y, by D(y) = 1 − e^y + e^y D′(−y) where that is sooner known.
 
-    By the pairs exchanged where that is sooner known, both before a contour: of all y that a sum
-    asks, most lie far from where the loss mostly is.
+    D′ is the profile of the exchanged pairs. Both are tried before a contour: of all y that a sum
+    over outcomes asks, most lie far from where the loss mostly is. NaN where bits are too few.
     """
-    value = own.value_without_contour(y)
+    value = forward.value_without_contour(y)
     if not value.is_finite():
         value = y.exp() * exchanged.value_without_contour(-y) - y.expm1()
     if value.is_finite():
         return value
     with suppress(PrecisionError):
-        return own.contours.delta(lambda: y, (ctx.prec - _SPARE_BITS) / _DIGIT + _LEAST)
+        return forward.contours.delta(lambda: y, (ctx.prec - _SPARE_BITS) / _DIGIT + _SPARE_DIGITS)
     return arb.nan()

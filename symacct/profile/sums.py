@@ -1,4 +1,4 @@
-"""Sums of powers on a line, their largest tails and Chebyshev fits, certified."""
+"""Sums of powers on a line, their largest tails and Chebyshev fits are certified."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _I = acb(0, 1)
 
 def powers(x: acb, count: int) -> list[acb]:
     """x^0 … x^{count−1}."""
-    found = [acb(1), x]
+    powers_of_x = [acb(1), x]
     for n in range(2, count):
-        found.append(found[n // 2] * found[n - n // 2])
-    return found[:count]
+        powers_of_x.append(powers_of_x[n // 2] * powers_of_x[n - n // 2])
+    return powers_of_x[:count]
 
 
 def power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
-    """Σ_j w_j r_j^n for 0 <= n < count; so many j at once."""
+    """Compute Σ_j w_j r_j^n for 0 <= n < count."""
     return _by_columns(_power_sums, weights, ratios, count)
 
 
 def real_power_sums(weights: list[arb], angles: list[arb], first: int, last: int) -> list[acb]:
-    """Σ_j w_j e^{inθ_j} for first <= n <= last, all w_j and θ_j real; so many j at once."""
+    """Compute Σ_j w_j e^{inθ_j} for first <= n <= last, all w_j and θ_j real."""
     turns = [acb(0, angle).exp() for angle in angles]
     if first:
         starts = [acb(0, angle * first).exp() for angle in angles]
@@ -53,23 +53,25 @@ def _by_columns(
     ratios: list[acb],
     count: int,
 ) -> list[acb]:
+    """Add up sums of powers over so many j at once as a matrix may have columns."""
     total = sums(weights[:_COLUMNS], ratios[:_COLUMNS], count)
     for first in range(_COLUMNS, len(ratios), _COLUMNS):
         deadline.check()
         part = slice(first, first + _COLUMNS)
-        found = sums(weights[part], ratios[part], count)
-        total = [x + y for x, y in zip(total, found, strict=True)]
+        column_sums = sums(weights[part], ratios[part], count)
+        total = [x + y for x, y in zip(total, column_sums, strict=True)]
     return total
 
 
 def sums_on_a_line(weights: list[arb], losses: list[arb], line: OrderLine, error: arb) -> list[acb]:
-    """Σ w e^{inhℓ} for each node n of a line, with an error that may be as large as this."""
+    """Compute Σ w e^{inhℓ} for each node n of a line, each with the error as its radius."""
     h, disc = arb(line.h), acb_within(error)
     sums = real_power_sums(weights, [h * loss for loss in losses], line.first, line.last)
     return [value + disc for value in sums]
 
 
 def _power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
+    """Compute Σ_j w_j r_j^n by one product of matrices: n = gs + m, rows g and columns m."""
     small = max(1, math.isqrt(count))
     steps = _columns(ratios, small + 1)
     rows = _weighed(weights, steps[small], -(-count // small))
@@ -81,7 +83,10 @@ def _power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
 
 
 def _real_power_sums(weights: list[acb], turns: list[acb], count: int) -> list[acb]:
-    """The n-th at n − m, n = gs + m ± i, 0 <= i <= m, s = 2m+1: real products give both signs."""
+    """Compute Σ_j w_j e^{inθ_j}, both signs of an offset by one real product.
+
+    The n-th is that of n = gs + m ± i, 0 <= i <= m, s = 2m+1.
+    """
     small = math.isqrt((count - 1) // 2)
     steps = _columns(turns, small + 2)
     stride = _times(steps[small], steps[small + 1])
@@ -94,7 +99,7 @@ def _real_power_sums(weights: list[acb], turns: list[acb], count: int) -> list[a
 
 
 def _both_signs(rows: acb_mat, columns: acb_mat) -> Iterator[acb]:
-    """Σ z e^{−iθ} and Σ z e^{iθ} for each row of z, by products of real and imaginary parts."""
+    """Yield Σ z e^{−iθ} and Σ z e^{iθ} for each row of z, by real and imaginary parts."""
     deadline.check()
     real, imag, cosines, sines = rows.real, rows.imag, columns.real, columns.imag
     even = acb_mat(real * cosines) + acb_mat(imag * cosines) * _I
@@ -111,19 +116,19 @@ def _times(xs: list[acb], ys: list[acb]) -> list[acb]:
 
 def _columns(ratios: list[acb], count: int) -> list[list[acb]]:
     """The n-th powers of all the ratios, for 0 <= n < count."""
-    found = [[acb(1)] * len(ratios), ratios]
+    columns = [[acb(1)] * len(ratios), ratios]
     for n in range(2, count):
-        found.append(_times(found[n // 2], found[n - n // 2]))
-    return found[:count]
+        columns.append(_times(columns[n // 2], columns[n - n // 2]))
+    return columns[:count]
 
 
 def _weighed(weights: list[acb], ratios: list[acb], count: int) -> list[list[acb]]:
     """The powers of the ratios times the weights."""
     halves = _columns(ratios, count // 2 + 1)
-    found = [weights]
+    rows = [weights]
     for n in range(1, count):
-        found.append(_times(found[n // 2], halves[n - n // 2]))
-    return found
+        rows.append(_times(rows[n // 2], halves[n - n // 2]))
+    return rows
 
 
 # --- the largest of a tail
@@ -141,9 +146,10 @@ End = tuple[arb, arb]
 
 @dataclass(frozen=True)
 class TransformOnLine:
-    """|F(a+is)| on one line: `at` bounds a value, `moment` is F(a), `bend` bounds |G″|.
+    """A transform on a line Re z = a is known by values |F(a+is)| and three bounds.
 
-    For every s > 0 it is at most A + C/s, for each (A, C) of `ends`.
+    `at` bounds a value, `moment` is F(a), `bend` bounds |G″|. For every s > 0 it is at most A +
+    C/s, for each (A, C) of `ends`.
     """
 
     at: Callable[[float], arb]
@@ -152,12 +158,13 @@ class TransformOnLine:
     ends: list[End]
 
     def largest_beyond(self, start: float) -> arb:
-        """An upper bound of it for all s >= start, within a share of what it has fallen there."""
+        """Bound |F(a+is)| for all s >= start, within a share of what it has fallen there."""
         far = (constant + falling / arb(start) for constant, falling in self.ends)
         return min([self._walked(start), *(x for x in far if x < self.moment)], key=float)
 
     def _walked(self, start: float) -> arb:
         # A step of d needs |G″|d²/8 <= goal <= F(a): so far, and no farther, can be walked.
+        """Bound |F(a+is)| from `start` on by steps between values, up to where `ends` serve."""
         farthest = arb(start) + _MOST_STEPS * (8 * self.moment / self.bend).sqrt()
         if all(constant + falling / farthest > self.moment for constant, falling in self.ends):
             return self.moment
@@ -182,7 +189,7 @@ class TransformOnLine:
 
 
 def _highest(here: arb, there: arb, bent: arb) -> arb:
-    """An upper bound of (1−λ)·here + λ·there + λ(1−λ)·bent for 0 <= λ <= 1."""
+    """Bound (1−λ)·here + λ·there + λ(1−λ)·bent from above for 0 <= λ <= 1."""
     rise = there - here
     if bent <= abs(rise):
         return here.max(there)
@@ -190,7 +197,7 @@ def _highest(here: arb, there: arb, bent: arb) -> arb:
 
 
 def second_moment_bound(moments: list[arb], mean: float, apart: float) -> arb:
-    """A bound of E_Q[(L−μ)²e^{aL}] by F(a−h), F(a), F(a+h): h²x² <= e^{hx} + e^{−hx} − 2."""
+    """Bound E_Q[(L−μ)²e^{aL}] by F(a−h), F(a), F(a+h): h²x² <= e^{hx} + e^{−hx} − 2."""
     below, middle, above = moments
     turn = (arb(mean) * arb(apart)).exp()
     return (below * turn + above / turn - 2 * middle) / arb(apart) ** 2
@@ -205,22 +212,25 @@ def second_moment_bound(moments: list[arb], mean: float, apart: float) -> arb:
 
 
 def points(count: int) -> list[arb]:
-    """The zeros of T_m."""
+    """Return the zeros of T_m, Chebyshev's points."""
     return [arb.cos_pi_fmpq(fmpq(2 * j + 1, 2 * count)) for j in range(count)]
 
 
 def shares(count: int) -> arb_mat:
-    """What the value at a point adds to each coefficient: T_k(x_j)/m, twice that for k > 0."""
+    """Return the matrix from values at the points to coefficients: T_k(x_j)/m, twice for k > 0."""
     scales = [(arb(1 if k == 0 else 2) / count).sqrt() for k in range(count)]
     rows = arb_mat.dct(count).transpose().tolist()
     return arb_mat([[x * scale for x, scale in zip(row, scales, strict=True)] for row in rows])
 
 
 def interpolation_error(most: arb, ratio: arb, count: int) -> arb:
-    """4Mρ^{1−m}/(ρ−1), of what is analytic and at most M in the ellipse."""
+    """Bound the error of interpolation by 4Mρ^{1−m}/(ρ−1).
+
+    The function is analytic and at most M in the ellipse.
+    """
     return 4 * most * ratio ** (1 - count) / (ratio - 1)
 
 
 def point_counts(log_most: Floats, ratios: Floats) -> Floats:
-    """How many points leave `interpolation_error` about 1, by each ellipse."""
+    """Estimate how many points leave an `interpolation_error` of about 1, for each ellipse."""
     return np.asarray((log_most + np.log(4 * ratios / (ratios - 1))) / np.log(ratios))

@@ -1,4 +1,4 @@
-"""Trade-off functions by the exact profile, and the least μ of μ-GDP."""
+"""Trade-off functions, and the smallest μ of μ-GDP, follow from the exact profile."""
 
 from __future__ import annotations
 
@@ -43,30 +43,30 @@ _BEYOND = (
 
 
 class TangentPoint(NamedTuple):
-    """The line 1 − H(x) − αx of a slope x, at the level asked, less what is taken off."""
+    """A tangent is the line 1 − H(x) − αx of a slope x at the level α, less an offset."""
 
     x: Fraction
     value: arb
 
 
 class HockeySticks:
-    """H(x) = δ(log x) of a profile at slopes x >= 1, to so many digits or as the precision has."""
+    """H(x) = δ(log x) of a profile is known at slopes x >= 1, to some digits or bits."""
 
     def __init__(self, profile: Profile, digits: float | None = None) -> None:
         self.profile, self.directions, self.digits = profile, profile.directions, digits
 
     @cached_property
     def each_way(self) -> list[tuple[HockeySticks, HockeySticks]]:
-        """H of each direction alone, and of its laws exchanged, where the tests are known."""
+        """List H of each direction alone, and of its laws exchanged, where the tests are known."""
         tests = self.profile.tests
         if not tests:
             return [(self, self)]
         alone = [(self._of(way), way, _exchanged(way, tests)) for way in tests]
-        return [(one, one if back is way else self._of(back)) for one, way, back in alone]
+        return [(sticks, sticks if back is way else self._of(back)) for sticks, way, back in alone]
 
     @property
     def kind(self) -> Kind:
-        """What is said of tests: a bound where the best one is not known to be that of a pair."""
+        """Return the kind of what is said of tests: UPPER where the best one may be of no pair."""
         known = self.profile.claim.kind
         return Kind.UPPER if known is Kind.EXACT and not self.profile.tests else known
 
@@ -76,7 +76,7 @@ class HockeySticks:
         return alone
 
     def __call__(self, x: Fraction) -> arb:
-        """From a little above where balls cannot tell which outcomes count."""
+        """Compute H(x), from a little above x where balls cannot tell which outcomes count."""
         try:
             return self._at(x)
         except PrecisionError:
@@ -84,34 +84,36 @@ class HockeySticks:
             return self._at(x + step) + up_to(ball(step))
 
     def _at(self, x: Fraction) -> arb:
-        every = self._largest(ball(x).log())
-        found = [one.delta(lambda: ball(x).log(), self._digits) for one in every]
-        return BALL.maximum(arb(0), *found)
+        directions = self._largest(ball(x).log())
+        values = [direction.delta(lambda: ball(x).log(), self._digits) for direction in directions]
+        return BALL.maximum(arb(0), *values)
 
     @property
     def _digits(self) -> float:
         return self.digits or (ctx.prec - _SPARE_BITS) / 3.33
 
     def _largest(self, y: arb) -> list[CompositionProfile]:
-        """The directions that may be the largest: another may be 0 at y, and has no digit."""
+        """Keep the directions that may be the largest: another may be 0 at y, and has no digit."""
         if len(self.directions) == 1:
             return self.directions
-        about = [one.value_without_contour(y) for one in self.directions]
-        least = BALL.maximum(arb(0), *(value.lower() for value in about if value.is_finite()))
-        every = zip(self.directions, about, strict=True)
-        return [one for one, value in every if not value < least]
+        about = [direction.value_without_contour(y) for direction in self.directions]
+        largest_lower = BALL.maximum(
+            arb(0), *(value.lower() for value in about if value.is_finite())
+        )
+        valued = zip(self.directions, about, strict=True)
+        return [direction for direction, value in valued if not value < largest_lower]
 
     def is_tiny(self, x: Fraction, bound: arb) -> bool:
-        """Is H(x) proved to be no more than so much, by a closed form or where a moment says so?
+        """Decide if H(x) is proved to be at most `bound`, by a closed form or by a moment.
 
         Where it is 0 a closed form may never have any digit of it.
         """
         y, log_bound = float(ball(x).log().mid()), float(bound.log().mid())
         with suppress(PrecisionError, LimitError):
             return all(
-                (one.closed is not None or one.runs.moments.log_delta(y) < log_bound)
-                and one.is_within(lambda: ball(x).log(), lambda: bound)
-                for one in self.directions
+                (direction.closed is not None or direction.runs.moments.log_delta(y) < log_bound)
+                and direction.is_within(lambda: ball(x).log(), lambda: bound)
+                for direction in self.directions
             )
         return False
 
@@ -125,12 +127,14 @@ class HockeySticks:
     @property
     def lost(self) -> arb:
         """The mass of what only one of the two laws can give, at most 1."""
-        return BALL.maximum(arb(0), *(one.runs.mass_at_infinity for one in self.directions))
+        return BALL.maximum(
+            arb(0), *(direction.runs.mass_at_infinity for direction in self.directions)
+        )
 
     def is_lost(self, share: Fraction) -> bool | None:
-        """Is so much of the mass lost? None where H, which falls to it, is too blurred to tell."""
-        every = [one.runs.exact_mass_at_infinity for one in self.directions]
-        if self.lost >= ball(share) or any(one is not None and share <= one for one in every):
+        """Decide if so much of the mass is lost; None where H is too blurred to tell."""
+        masses = [mass.runs.exact_mass_at_infinity for mass in self.directions]
+        if self.lost >= ball(share) or any(mass is not None and share <= mass for mass in masses):
             return True
         blurred = self.lost * (1 + _BLUR * arb(10) ** -self._digits)
         return False if blurred < ball(share) else None
@@ -138,11 +142,11 @@ class HockeySticks:
     @property
     def largest_loss(self) -> arb:
         """The largest loss that both can give."""
-        return BALL.maximum(*(one.runs.largest for one in self.directions))
+        return BALL.maximum(*(direction.runs.largest for direction in self.directions))
 
 
 def _exchanged(way: CompositionProfile, known: list[CompositionProfile]) -> CompositionProfile:
-    """The runs the other way round; `way` itself where an involution exchanges the laws."""
+    """Return the runs with their laws exchanged; `way` itself where a symmetry swaps them."""
     if all(part.symmetric for part, _ in way.pairs):
         return way
     for other in known:
@@ -154,22 +158,22 @@ def _exchanged(way: CompositionProfile, known: list[CompositionProfile]) -> Comp
 @within_floats(_BEYOND)
 @np.errstate(all="ignore")
 def second_error(height: HockeySticks, alpha: Fraction, below: HockeySticks | None = None) -> arb:
-    """The least error of the second kind at the level α, 0 <= α <= 1, at flint's precision.
+    """Compute the smallest error of the second kind at the level α, 0 <= α <= 1.
 
     `below` is H of the laws exchanged; without it both directions are one profile.
     """
     below = below or height
     if alpha == 0:
         return 1 - height.lost
-    if (is_told := below.is_lost(1 - alpha)) is not False:
-        return arb(0) if is_told else arb.nan()
+    if (is_lost := below.is_lost(1 - alpha)) is not False:
+        return arb(0) if is_lost else arb.nan()
     return TangentSearch(height, alpha, below).largest()
 
 
-def least_second_error(heights: HockeySticks, alpha: Fraction) -> arb:
-    """The least error of the second kind of all tests of a level, in either direction.
+def smallest_second_error(heights: HockeySticks, alpha: Fraction) -> arb:
+    """Compute the smallest error of the second kind of all tests of a level, in any direction.
 
-    Where the tests are not known that of the convex hull of all their trade-off curves is less.
+    Where the tests are not known that of the convex hull of all their trade-off curves is smaller.
     """
     ways = heights.each_way
     return BALL.minimum(*(second_error(way, alpha, back) for way, back in ways))
@@ -178,17 +182,17 @@ def least_second_error(heights: HockeySticks, alpha: Fraction) -> arb:
 @within_floats(_BEYOND)
 @np.errstate(all="ignore")
 def largest_power(height: HockeySticks, alpha: Fraction, below: HockeySticks | None = None) -> arb:
-    """One less the least error of the second kind, to as many digits however small it is."""
+    """Compute 1 less the smallest error of the second kind, to as many digits however small."""
     below = below or height
     if alpha == 0:
         return height.lost
-    if (is_told := below.is_lost(1 - alpha)) is not False:
-        return arb(1) if is_told else arb.nan()
+    if (is_lost := below.is_lost(1 - alpha)) is not False:
+        return arb(1) if is_lost else arb.nan()
     return best_test(height, alpha, below).power()
 
 
 def best_test(height: HockeySticks, alpha: Fraction, below: HockeySticks) -> TangentSearch:
-    """The search in which a small power keeps its digits, or a small error of the second kind.
+    """Search so that a small power, or a small error of the second kind, keeps its digits.
 
     The power is small where neither H nor αx is above 1/8 at some slope x. H is asked at growing
     ones as long as it is large: where it is tiny it takes long.
@@ -197,21 +201,23 @@ def best_test(height: HockeySticks, alpha: Fraction, below: HockeySticks) -> Tan
     while Fraction(2) ** octave <= 1 / (8 * alpha):
         deadline.check()
         if height(Fraction(2) ** octave) < arb(1) / 8:
-            return TangentSearch(height, alpha, below, less=1, first=octave)
+            return TangentSearch(height, alpha, below, offset=1, first=octave)
         octave, step = octave + step, 2 * step
     return TangentSearch(height, alpha, below)
 
 
-def is_narrow(least: arb, most: arb, enough: arb) -> bool:
-    """Are two ends as near as is enough, or as their balls can tell?"""
-    return bool(most - least < enough or most.mid() - least.mid() < _BLUR * (most - least).rad())
+def is_narrow(lower: arb, upper: arb, tolerance: arb) -> bool:
+    """Decide if two ends are as near as the tolerance, or as their balls can tell."""
+    return bool(
+        upper - lower < tolerance or upper.mid() - lower.mid() < _BLUR * (upper - lower).rad()
+    )
 
 
 class TangentSearch:
-    """The largest of the lines: points around it, and what lines through them leave open.
+    """The search for the largest tangent bounds by lines through its points what is open.
 
-    `less` is taken off all lines: without 1 those of slopes above 1 keep their digits. 2^`first`
-    is the slope to begin at.
+    `offset` is taken off all lines: with 1 those of slopes above 1 keep their digits. 2^`first` is
+    the slope to begin at.
     """
 
     def __init__(
@@ -219,13 +225,14 @@ class TangentSearch:
         height: HockeySticks,
         alpha: Fraction,
         below: HockeySticks | None = None,
-        less: int = 0,
+        offset: int = 0,
         first: int = 0,
     ) -> None:
+        """Begin with the line of slope 0."""
         self.first = first
         self.known: dict[int, list[tuple[Fraction, arb]]] = {}
-        self.height, self.alpha, self.below, self.less = height, alpha, below or height, less
-        self.points = [TangentPoint(Fraction(0), arb(-less))]
+        self.height, self.alpha, self.below, self.offset = height, alpha, below or height, offset
+        self.points = [TangentPoint(Fraction(0), arb(-offset))]
 
     def largest(self) -> arb:
         """An enclosure of it, as narrow as the precision allows."""
@@ -247,7 +254,7 @@ class TangentSearch:
 
     def power(self) -> arb:
         """One less the least error of the second kind."""
-        return 1 - self.less - self.largest()
+        return 1 - self.offset - self.largest()
 
     @property
     def best(self) -> TangentPoint:
@@ -265,22 +272,22 @@ class TangentSearch:
         level, most = ball(self.alpha), arb(2) ** -ctx.prec
         if x >= 1:
             fall = level * ball(x)
-            return 1 - self.less - self._falling(self.height, x, fall * most) - fall
+            return 1 - self.offset - self._falling(self.height, x, fall * most) - fall
         rest = 1 - level
-        return ball(x) * (rest - self._falling(self.below, 1 / x, rest * most)) - self.less
+        return ball(x) * (rest - self._falling(self.below, 1 / x, rest * most)) - self.offset
 
     def _falling(self, height: HockeySticks, x: Fraction, small: arb) -> arb:
-        """H(x), or that it is no more than at a smaller slope, where that is as small.
+        """Compute H(x), or bound it by 0 and a smaller slope's H, where that is small.
 
         Far out H is so tiny that its digits take long, and no line shows them.
         """
         known = self.known.setdefault(id(height), [])
-        for at, found in known:
-            if at <= x and found < small:
-                return found.union(arb(0))
-        found = up_to(small.upper()) if height.is_tiny(x, small) else height(x)
-        known.append((x, found))
-        return found
+        for slope, value in known:
+            if slope <= x and value < small:
+                return value.union(arb(0))
+        value = up_to(small.upper()) if height.is_tiny(x, small) else height(x)
+        known.append((x, value))
+        return value
 
     def _surround(self) -> None:
         """Points at growing ratios, until there are two on either side of the best."""
@@ -295,7 +302,7 @@ class TangentSearch:
 
     # Proved in docs/proofs/currencies.md, Lemma best-threshold.
     def _above(self, left: int) -> tuple[arb, Fraction]:
-        """What the function is at most between two points, and where to look next.
+        """Bound the function between two points, and say where to look next.
 
         That is where the lines beyond them meet, or of slopes far apart, or late, their middle.
         """
@@ -307,13 +314,13 @@ class TangentSearch:
         middle = (u.x + v.x) / 2
         if not u.x < meet < v.x:
             meet = middle
-        least = u.value.max(v.value)
+        lower = u.value.max(v.value)
 
         def most(x: Fraction) -> arb:
             """By the line from the left up to a place, and by that from the right beyond it."""
             by_left, by_right = u.value + rise * ball(x - u.x), v.value - fall * ball(v.x - x)
             return BALL.maximum(
-                least, *([by_left] if x > u.x else []), *([by_right] if x < v.x else [])
+                lower, *([by_left] if x > u.x else []), *([by_right] if x < v.x else [])
             )
 
         above = min(map(most, (u.x, meet, v.x)), key=methodcaller("upper"))
@@ -323,9 +330,9 @@ class TangentSearch:
         return above, middle if is_late else meet
 
     def _outside(self, best: int) -> arb:
-        """What the function is at most beyond the neighbours of a point.
+        """Bound the function beyond the neighbours of a point.
 
-        Past 1/α no line is above 0, of which `less` is taken off.
+        Past 1/α no line is above 0, of which `offset` is taken off.
         """
         u, top, v = self.points[best - 1 : best + 2]
         at_zero = u.value - _slope(u, top) * ball(u.x)
@@ -366,21 +373,21 @@ _GAUSSIAN_BEYOND = (
 
 
 class SlopePoint(NamedTuple):
-    """H(x) = δ(log x) at a slope x > 0."""
+    """A point has H(x) = δ(log x) at a slope x > 0."""
 
     x: Fraction
     height: arb
 
 
 class _Corner(NamedTuple):
-    """Where two lines meet: an error of the first kind, and one less that of the second."""
+    """A corner of two lines is an error of the first kind, and 1 less that of the second."""
 
     alpha: arb
     power: arb
 
 
 class _Met(NamedTuple):
-    """Where two lines meet, the μ of the Gaussian curve through it, and a fraction above that."""
+    """A corner with the μ of the Gaussian curve through it, and a fraction above that."""
 
     place: _Corner
     mu: arb
@@ -391,26 +398,27 @@ class _Met(NamedTuple):
 @within_floats(_GAUSSIAN_BEYOND)
 @np.errstate(all="ignore")
 def smallest_mu(height: HockeySticks, least_error: Fraction, digits: int) -> arb:
-    """The least μ with f >= G_μ where both errors are at least `least_error`, of every direction.
+    """Compute the smallest μ with f >= G_μ where both errors are at least `least_error`.
 
-    ∞ where f(0) < 1, or nothing is known of its slope at 0, and all errors are asked for. Then the
-    convex hull of all f is above G_μ where each of them is, and their largest H is the hull's.
+    For every direction. ∞ where f(0) < 1, or nothing is known of its slope at 0, and all errors are
+    asked for. Else the convex hull of all f is above G_μ where each of them is, and their largest H
+    is the hull's.
     """
     if height.gaussian_mu is not None:
         return height.gaussian_mu
     if not least_error:
         return _smallest_of_hull(height, least_error, digits)
-    found = []
+    values = []
     for way, back in height.each_way:
         if way is back:
-            found.append(_smallest_of_hull(way, least_error, digits))
+            values.append(_smallest_of_hull(way, least_error, digits))
         elif not way.directions[0].reverse:  # the inverse of the other: below both or neither
-            found.append(_smallest_of_arc(way, back, least_error, digits))
-    return BALL.maximum(*found)
+            values.append(_smallest_of_arc(way, back, least_error, digits))
+    return BALL.maximum(*values)
 
 
 def _smallest_of_hull(height: HockeySticks, least_error: Fraction, digits: int) -> arb:
-    """Of an f that is its own inverse, from its slope −1 to the steepest one."""
+    """Compute the smallest μ of an f that is its own inverse, from slope −1 to the steepest."""
     middle = SlopePoint(Fraction(1), height(Fraction(1)))
     centre = (1 - middle.height) / 2  # where f(α) = α, and the slope is −1
     if not middle.height > 0:
@@ -431,7 +439,7 @@ def _smallest_of_hull(height: HockeySticks, least_error: Fraction, digits: int) 
 def _smallest_of_arc(
     height: HockeySticks, below: HockeySticks, least_error: Fraction, digits: int
 ) -> arb:
-    """Of one direction, from where the error of one kind is the least to where the other is."""
+    """Compute the smallest μ of one direction, between the places of the smallest errors."""
     total = height(Fraction(1))
     if not total > 0:
         return arb(0).union(_of_powers_above(total.upper(), least_error))
@@ -450,7 +458,7 @@ def _smallest_of_arc(
 
 
 def _refuse_large(least_error: Fraction, centre: arb, what: str) -> None:
-    """DomainError for errors of which both need not be had at once."""
+    """Raise DomainError for errors of which both need not be had at once."""
     if not ball(least_error) < centre:
         raise DomainError(
             f"least_error: found {float(least_error):.6g}, needed less than "
@@ -461,16 +469,16 @@ def _refuse_large(least_error: Fraction, centre: arb, what: str) -> None:
 def _tangent(
     height: HockeySticks, alpha: Fraction, below: HockeySticks
 ) -> tuple[Fraction, _Corner]:
-    """The slope of a line that touches f at α, and the place."""
+    """Return the slope of a line that touches f at α, and the place."""
     search = best_test(height, alpha, below)
     power = search.power()
     return search.best.x, _Corner(ball(alpha), power)
 
 
 def _of_powers_above(gain: arb, least_error: Fraction) -> arb:
-    """At most the μ of a test whose power is above its level by no more than so much.
+    """Bound μ of a test whose power is above its level by at most `gain`.
 
-    It is the largest at the least level.
+    It is the largest at the smallest level.
     """
     if gain == 0:
         return arb(0)
@@ -495,33 +503,33 @@ def _apart(corner: _Corner) -> arb:
 
 
 class _Polygon:
-    """Lines of slopes from a flat one to a steep one, and the places of f at the ends."""
+    """A polygon has lines of slopes from a flat to a steep one, and places of f at its ends."""
 
     def __init__(self, flat: SlopePoint, steep: SlopePoint, first: _Corner, last: _Corner) -> None:
         self.points = [flat] if steep.x == flat.x else [flat, steep]
         self.first, self.last = first, last
 
     def smallest(self, height: Callable[[Fraction], arb], digits: int) -> arb:
-        """The least μ of all places of f from the first to the last."""
+        """Compute the smallest μ of all places of f from the first to the last."""
         flat = self.points[0]
         line = _Corner(self.last.alpha, flat.height + ball(flat.x) * self.last.alpha)
-        least = _apart(self.last)
-        most = least.max(_apart(line))
+        lower = _apart(self.last)
+        upper = lower.max(_apart(line))
         if self.first.alpha > 0:
-            least, end = least.max(_apart(self.first)), self.points[-1]
+            lower, end = lower.max(_apart(self.first)), self.points[-1]
             line = _Corner(self.first.alpha, end.height + ball(end.x) * self.first.alpha)
-            most = most.max(_apart(line))
+            upper = upper.max(_apart(line))
         self.corners = [self._corner(*pair) for pair in pairwise(self.points)]
         while self.corners and len(self.points) < _GAUSSIAN_POINTS:
             deadline.check()
             widest = max(range(len(self.corners)), key=lambda i: self.corners[i].height)
-            least = least.max(_finite(_apart(self._chord(widest))))
-            above, enough = most.max(self.corners[widest].mu), least * arb(10) ** -(digits + 1)
-            if is_narrow(least, above, enough) or above.is_nan():
-                return least.union(above)
+            lower = lower.max(_finite(_apart(self._chord(widest))))
+            above, tolerance = upper.max(self.corners[widest].mu), lower * arb(10) ** -(digits + 1)
+            if is_narrow(lower, above, tolerance) or above.is_nan():
+                return lower.union(above)
             self._split(height, widest)
         if not self.corners:
-            return least.union(most)
+            return lower.union(upper)
         raise PrecisionError(
             f"gdp: {digits} digits not reached at {_GAUSSIAN_POINTS} slopes",
             remedy=(
@@ -537,7 +545,7 @@ class _Polygon:
         return _Met(corner, mu, _height(mu))
 
     def _chord(self, i: int) -> _Corner:
-        """A place that f is not above, over a corner: on the chord between the next ones.
+        """Return a place that f is not above, over a corner: on the chord between the next ones.
 
         f touches each line between two corners, and falls: it is not above the left one either.
         """
@@ -549,6 +557,7 @@ class _Polygon:
         return _Corner(alpha, left.power + gain if gain.is_finite() else left.power)
 
     def _split(self, height: Callable[[Fraction], arb], i: int) -> None:
+        """Lay more slopes between two points."""
         low, high = self.points[i].x, self.points[i + 1].x
         parts = _FIRST_CELLS if len(self.points) == 2 else 2
         ratio = (ball(high) / ball(low)).log() / parts
@@ -562,7 +571,7 @@ class _Polygon:
 @within_floats(_GAUSSIAN_BEYOND)
 @np.errstate(all="ignore")
 def largest_regret(height: HockeySticks, mu: arb, digits: int) -> arb:
-    """The largest (H_μ(x) − H(x))/(1+x), H_μ being the Gaussian profile; 0 where none is above 0.
+    """Compute the largest (H_μ(x) − H(x))/(1+x), H_μ the Gaussian profile; 0 where none is above 0.
 
     By which the best guess of an attacker is right more often under G_μ than under f, at any prior.
     """
@@ -570,7 +579,7 @@ def largest_regret(height: HockeySticks, mu: arb, digits: int) -> arb:
 
 
 class _Excess:
-    """Values at growing slopes; between them H_μ is below its chord, H above the lines beside."""
+    """Values at growing slopes bound the excess: H_μ is below its chord, H above two lines."""
 
     def __init__(self, height: HockeySticks, mu: arb) -> None:
         self.height, self.mu = height, mu
@@ -580,27 +589,27 @@ class _Excess:
         self.known: dict[tuple[bool, tuple[Fraction, ...]], tuple[arb, Fraction]] = {}
 
     def largest(self, digits: int) -> arb:
-        """An enclosure of it, to so many digits, or to as many places and a few more.
+        """Enclose the largest excess, to so many digits, or to as many places and a few more.
 
         It is wider where that takes too many slopes.
         """
         self._reach(arb(10) ** -(digits + _MORE_PLACES))
         while len(self.points) < _GAUSSIAN_POINTS:
             deadline.check()
-            least = BALL.maximum(arb(0), *map(self._share, self.points))
+            lower = BALL.maximum(arb(0), *map(self._share, self.points))
             cells = [self._above(i) for i in range(len(self.points) - 1)]
             above, x = max(cells, key=lambda cell: _height(cell[0]))
             above = above.max(self._beyond())
-            enough = least.max(arb(10) ** -_MORE_PLACES) * arb(10) ** -(digits + 1)
-            if is_narrow(least, above, enough):
+            tolerance = lower.max(arb(10) ** -_MORE_PLACES) * arb(10) ** -(digits + 1)
+            if is_narrow(lower, above, tolerance):
                 break
             insort(self.points, SlopePoint(x, self.height(x)))
-        return least.union(above.max(least))  # wide, where the two curves nearly touch everywhere
+        return lower.union(above.max(lower))  # wide, where the two curves nearly touch everywhere
 
-    def _reach(self, enough: arb) -> None:
+    def _reach(self, tolerance: arb) -> None:
         """Points at equal ratios, until what lies beyond is small."""
         ratio = rational(((self.mu / 2 + 4) * self.mu / _FIRST_CELLS).exp().upper())
-        while not self._beyond() < enough.max(_SMALL * self._share(self.points[-1])):
+        while not self._beyond() < tolerance.max(_SMALL * self._share(self.points[-1])):
             deadline.check()
             x = self.points[-1].x * ratio
             self.points.append(SlopePoint(x, self.height(x)))
@@ -615,13 +624,14 @@ class _Excess:
         return (gaussian_hockey_stick(self.mu, x) - point.height) / (1 + x)
 
     def _above(self, i: int) -> tuple[arb, Fraction]:
-        """What it is at most between two points, a linear function over another one; and where."""
+        """Bound the excess between two points, a linear function over another one; and where."""
         beside = i == 0, tuple(point.x for point in self.points[max(0, i - 1) : i + 3])
         if beside not in self.known:
             self.known[beside] = self._between(i, self.points[i], self.points[i + 1])
         return self.known[beside]
 
     def _between(self, i: int, u: SlopePoint, v: SlopePoint) -> tuple[arb, Fraction]:
+        """Bound the excess between two points by H_μ's chord and the lines that H is above."""
         rise = _gaussian_slope(self.points[i - 1], u) if i else self.first
         fall = _gaussian_slope(v, self.points[i + 2]) if i + 2 < len(self.points) else arb(0)
         width = ball(v.x - u.x)
@@ -642,7 +652,7 @@ def _gaussian_slope(u: SlopePoint, v: SlopePoint) -> arb:
 
 
 def _height(mu: arb) -> Fraction:
-    """By which the widest is found: what is no number comes first."""
+    """Return a fraction by which the widest is found: what is no number comes first."""
     return rational(mu.upper()) if mu.is_finite() else Fraction(2) ** 64
 
 

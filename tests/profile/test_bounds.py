@@ -25,7 +25,6 @@ from symacct.profile.losses.sampled_gaussian import (
     log_edge,
     nodes,
     strip,
-    transform,
 )
 from symacct.profile.part import OrderLine
 from symacct.profile.solve import CompositionProfile
@@ -337,7 +336,7 @@ def test_the_real_line_and_a_line_above_it_agree(variance, gamma, a, h, first, m
     """And neither is much wider than was asked for."""
     part, line = SampledGaussian(variance, gamma), OrderLine(a, h, first + more, first)
     with ctx.workprec(BITS + 60):
-        on = transform(part, line, strip(part, a, h * line.last, need))
+        on = strip(part, a, h * line.last, need).transform(part, line)
         off = part.off_the_line(line, part.rule(a, need))
         [known] = part.transform(OrderLine(a, h, 0), 20.0)
         for one, other in zip(on, off, strict=True):

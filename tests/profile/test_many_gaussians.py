@@ -267,7 +267,7 @@ def test_a_composition_of_many_asks_few_moments(monkeypatch):
     )
     together = sa.Accountant(20).epsilon(node, "1e-6", "exact").epsilon
     assert not asked
-    monkeypatch.setattr(many_gaussians, "_LEAST", 1000)
+    monkeypatch.setattr(many_gaussians, "_MANY_RUNS", 1000)
     apart = sa.Accountant(20).epsilon(node, "1e-6", "exact").epsilon
     assert asked
     assert max(together.lower, apart.lower) <= min(together.upper, apart.upper)

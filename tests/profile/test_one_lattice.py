@@ -21,7 +21,7 @@ from symacct import (
     Skellam,
     limits,
 )
-from symacct.profile.closed_form import closed_form, lattice_profile, on_one_lattice
+from symacct.profile.closed_form import closed_form, lattice_profile, share_lattice
 from symacct.profile.grids import Grids
 from symacct.profile.lattices import several_runs
 from symacct.profile.losses.laplace import LaplaceLoss
@@ -124,7 +124,7 @@ def test_what_is_on_one_lattice():
         (noise + RandomizedResponse("3/5"), False),
         (noise + DiscreteGaussian("100000.001"), False),  # too many nodes
     ):
-        assert on_one_lattice(products(m)[0].runs) is is_so, m
+        assert share_lattice(products(m)[0].runs) is is_so, m
 
 
 def test_all_digits_of_unlike_noise_at_once():

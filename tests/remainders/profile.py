@@ -59,10 +59,10 @@ def masses_rounded_down(m):
 @row("profile.contours:the strategy")
 def one_moment(m):
     runs = SimpleNamespace(
-        mass_at_infinity=arb(0.125), moments=SimpleNamespace(least_shift=lambda *_: 2.0)
+        mass_at_infinity=arb(0.125), moments=SimpleNamespace(lowest_shift=lambda *_: 2.0)
     )
     known = SimpleNamespace(runs=runs, _bounds={2.0: arb(-1)})
-    found = m.Contours.by_one_moment(known, lambda: arb(1), lambda: arb(1))
+    found = m.Contours.moment_bound(known, lambda: arb(1), lambda: arb(1))
     yield from of_a_whole(found, 0, 0.125 + mp.exp(-3))
 
 
@@ -118,7 +118,7 @@ def the_largest_loss_in_a_ball(m):
 @row("profile.runs:runs in one direction")
 def the_least_delta_of_a_ball(m):
     runs = SimpleNamespace(exact_mass_at_infinity=None, mass_at_infinity=arb(0.125, 0.0625))
-    yield at_least(arb(float(m.DirectedRuns._least_delta(runs))), mp.mpf("0.1875"))
+    yield at_least(arb(float(m.DirectedRuns._smallest_delta(runs))), mp.mpf("0.1875"))
 
 
 @functools.cache

@@ -382,7 +382,7 @@ def what_rises_by_as_much_as_is_to_spare(m):
 
     # The same G where it is measured; then by its slope alone, in pieces that fit.
     looks = m.MeasuredRiseBounds.__new__(m.MeasuredRiseBounds)
-    vars(looks).update(top=Fraction(8), width=Fraction(2), exponentials=None, pieces_asked=0)
+    vars(looks).update(top=Fraction(8), width=Fraction(2), exponentials=None, integrated_pieces=0)
     for slope, spare, right in ((3, 24, 8), (3, 15, 5), (3, 9, Fraction(125, 64)), (3, 0.25, 0)):
         looks.bounds = known((arb(slope), arb(slope)))
         yield ball(looks.proved_end(Fraction(0), Fraction(8), arb(spare))), right

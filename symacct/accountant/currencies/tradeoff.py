@@ -18,7 +18,7 @@ from symacct.profile import Profile, profile
 from symacct.profile.curve_pair import pair_of_curve
 from symacct.profile.products import BoundedPair
 from symacct.profile.proofs import OF_A_CURVE
-from symacct.profile.tradeoff import HockeySticks, least_second_error
+from symacct.profile.tradeoff import HockeySticks, smallest_second_error
 
 
 @question(Node, "tradeoff")
@@ -43,7 +43,9 @@ def tradeoff(m: Node, alpha: Numeric, digits: int = 30) -> ErrorBound:
     sources = (DRS22.at("trade-off functions"), *known.claim.sources)
     claim = replace(known.claim, kind=heights.kind, sources=sources)
     what = f"tradeoff of {echo(m)} at {echo(level)}"
-    missed = certified_number(lambda _: (least_second_error(heights, level), claim), digits, what)
+    missed = certified_number(
+        lambda _: (smallest_second_error(heights, level), claim), digits, what
+    )
     return error_bound(missed)
 
 

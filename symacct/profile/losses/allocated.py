@@ -1,4 +1,4 @@
-"""The privacy loss of a record in one step of many."""
+"""A record in one step of many has a loss by the sum S of the steps' likelihood ratios."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from symacct.profile.written_laws import Write, WrittenLaws, allocated, laplaces
 # H_a(P‖Q) = E(S/t − a)₊ and H_a(Q‖P) = E(1 − aS/t)₊: the expected shortfall of S below a place
 # gives both, as E S = t (docs/proofs/allocations.md, Lemma lognormal-profile).
 
-_GUARD, _LEAST = 56, 10  # bits of those asked for that are not needed, and those that are
+_GUARD, _FEWEST_BITS = 56, 10  # bits of those asked for that are not needed, and those that are
 _SPARE, _ROUNDED = 3.0, 4.0  # nats
-_FAR, _ENOUGH = 6.5, 192  # s beyond which no contour is short, and bits that tell all there is
+_FAR, _MOST_BITS = 6.5, 192  # s beyond which no contour is short, and bits that tell all there is
 _PARTS = np.linspace(0.4, 0.9, 11).tolist()  # of log K
 _CELL, _WIDEST = 0.5, 0.25  # of the loss's deviation, and losses: places that share a contour
 _ATTEMPTS, _HALVINGS, _FARTHEST, _TINY = 5, 60, 1e4, 1e-300
@@ -43,7 +43,7 @@ _NEAR = 1e-3  # of an order, for differences
 
 
 class AllocationLoss(ProfileOnly):
-    """What is known whatever the noise: no symmetry exchanges the two laws, no loss is infinite."""
+    """No symmetry exchanges the two laws, and no loss is infinite, whatever the noise."""
 
     symmetric = False
 
@@ -56,7 +56,7 @@ class AllocationLoss(ProfileOnly):
         )
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        """log E[(S/t)^z] and its second derivative, at real orders; float64."""
+        """Estimate log E[(S/t)^z] and its second derivative at real orders, in float64."""
         here, right, left = (self.log_moments(orders + x) for x in (0.0, _NEAR, -_NEAR))
         curved = (right - 2 * here + left) / _NEAR**2
         return here, np.maximum(curved, self.spread / 4)
@@ -77,7 +77,7 @@ class AllocationLoss(ProfileOnly):
 
 @dataclass(frozen=True)
 class AllocatedGaussian(AllocationLoss):
-    """`ratio` = (Δ/σ)² > 0 of a run, and t = `steps` > 1."""
+    """Gaussian noise has `ratio` = (Δ/σ)² > 0 of a run, and t = `steps` > 1."""
 
     ratio: Exact
     steps: int
@@ -97,22 +97,25 @@ class AllocatedGaussian(AllocationLoss):
         return math.log1p(self.law.variance / self.steps)
 
     def log_moments(self, z: Floats) -> Floats:
-        """Below 0 by Mellin's integral; above as if S were lognormal, or one W all of it."""
+        """Estimate log E[(S/t)^z]: below 0 by Mellin's integral, above as if S were lognormal.
+
+        Or one W all of it.
+        """
         square, t = self.law.s**2, self.steps
         even = z * (z - 1) / 2 * self.spread
         jump = z * (z - 1) / 2 * square - (z - 1) * math.log(t)
-        found = np.where(z > 1, np.logaddexp(even, jump), even)
+        log_moments = np.where(z > 1, np.logaddexp(even, jump), even)
         below = z < -_NEAR
         if below.any():
-            found[below] = self.law.log_negative_moments(-z[below], t)
-        return np.asarray(found)
+            log_moments[below] = self.law.log_negative_moments(-z[below], t)
+        return np.asarray(log_moments)
 
     def about_root(self, log_delta: float, reverse: bool) -> float:
         """About the ε of a δ, as if log S were normal, or one W far from 1."""
         return _halved(lambda y: self._log_about(y, reverse) - log_delta)
 
     def _log_about(self, y: float, reverse: bool) -> float:
-        """log D(y) as if log S were normal, or one W far from 1; added by a moment."""
+        """Estimate log D(y) as if log S were normal, or one W far from 1; added by a moment."""
         if reverse:
             orders, log_moments = self._below
             kernel = orders * np.log(orders) - (1 + orders) * np.log1p(orders)
@@ -135,13 +138,13 @@ class AllocatedGaussian(AllocationLoss):
     # --- balls: what is proved
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """NaN where more bits are needed."""
-        about, wanted = float(y.mid()), max(ctx.prec - _GUARD, _LEAST)
-        alone = self._by_one_run(y, reverse)
+        """Compute D(y) by bounds of one run, or by contours; NaN where more bits are needed."""
+        about, wanted = float(y.mid()), max(ctx.prec - _GUARD, _FEWEST_BITS)
+        alone = self._run_bounds(y, reverse)
         if alone.rel_accuracy_bits() >= wanted:
             return alone
         if self.law.s > _FAR:
-            if ctx.prec > _ENOUGH:
+            if ctx.prec > _MOST_BITS:
                 raise PrecisionError(
                     f"random allocation of {self.steps} runs at σ/Δ = {1 / self.law.s:.4g}: found "
                     "its profile known to few digits only, needed fewer, or more noise"
@@ -151,8 +154,8 @@ class AllocatedGaussian(AllocationLoss):
         needed = wanted
         for _ in range(_ATTEMPTS):
             value = self._by_a_contour(y, reverse, log_delta, needed)
-            found = value.rel_accuracy_bits()
-            if found >= wanted or (found > 0 and not accuracy(value) > before):
+            bits = value.rel_accuracy_bits()
+            if bits >= wanted or (bits > 0 and not accuracy(value) > before):
                 break
             if not accuracy(value) > before:
                 needed *= 2  # what tells no digit is asked for more of them
@@ -161,19 +164,19 @@ class AllocatedGaussian(AllocationLoss):
         return value
 
     # Proved in docs/proofs/allocations.md, Lemma far-run.
-    def _by_one_run(self, y: arb, reverse: bool) -> arb:
-        """D(y) as if the record's run were told: narrow where that run's ratio is far above the sum
-        R of the others, which only makes D larger, and hardly where R <= a.
+    def _run_bounds(self, y: arb, reverse: bool) -> arb:
+        """Bound D(y) as if the record's run were known: narrow where that run's ratio is large.
 
-        Of a record added it is between 0 and what the mean of the losses says.
+        The sum R of the others only makes D larger, and hardly where R <= a. Of a record added D is
+        between 0 and what the mean of the losses says.
         """
         t, square = self.steps, self.law.square
         s = square.sqrt()
         if reverse:
             moved, back = y - square * (t - 1) / (2 * t), arb(t).log() - y
-            least = 1 - y.exp() * (1 - hockey_stick(back, s))  # what is removed, at −y
-            most = hockey_stick(moved, (square / t).sqrt())
-            return least.lower().max(arb(0)).union(most.upper().max(arb(0)))
+            lower = 1 - y.exp() * (1 - hockey_stick(back, s))  # what is removed, at −y
+            upper = hockey_stick(moved, (square / t).sqrt())
+            return lower.lower().max(arb(0)).union(upper.upper().max(arb(0)))
         place = t * y.exp()
         low, high = hockey_stick(place.log(), s).lower().max(arb(0)), arb(1)
         for part in _PARTS:
@@ -185,7 +188,7 @@ class AllocatedGaussian(AllocationLoss):
         return low.union(high.upper())
 
     def _by_a_contour(self, y: arb, reverse: bool, log_delta: float, wanted: int) -> arb:
-        """D(y) of about e^{log_delta} to so many bits."""
+        """Compute D(y) of about e^{log_delta} to so many bits, on a contour for nearby places."""
         t, index = self.steps, round(float(y.mid()) / self._cell)
         shift = index * self._cell
         log_error = log_delta - wanted * math.log(2) - _SPARE + math.log(t)
@@ -254,7 +257,7 @@ def _halved(above: Callable[[float], float]) -> float:
 # H_a(P‖Q) = E(S/t − a)₊ and H_a(Q‖P) = E(1 − aS/t)₊ by the expected shortfall of S, in balls
 # (docs/proofs/allocations.md, Lemma laplace-allocation).
 
-_LAPLACE_GUARD, _LAPLACE_LEAST = (
+_LAPLACE_GUARD, _LAPLACE_FEWEST_BITS = (
     32,
     10,
 )  # bits of those asked for that are not needed, and those that are
@@ -272,7 +275,7 @@ _SMALL = 1e-9
 
 @dataclass(frozen=True)
 class AllocatedLaplace(AllocationLoss):
-    """`shift` = Δ/b > 0 of a run, and t = `steps` > 1."""
+    """Laplace noise has `shift` = Δ/b > 0 of a run, and t = `steps` > 1."""
 
     shift: Exact
     steps: int
@@ -292,14 +295,14 @@ class AllocatedLaplace(AllocationLoss):
         return math.log1p(variance / self.steps)
 
     def log_moments(self, z: Floats) -> Floats:
-        """As if S were lognormal, or one W all of it; never beyond W's own."""
-        even, told = z * (z - 1) / 2 * self.spread, self._told(z)
-        jump = np.where(z > 1, told - (z - 1) * math.log(self.steps), -np.inf)
-        outside = np.minimum(np.logaddexp(even, jump), told)
-        return np.asarray(np.where((z > 0) & (z < 1), np.maximum(even, told), outside))
+        """Estimate log E[(S/t)^z], S lognormal or one W all of it; at most log E[W^z]."""
+        even, run_moments = z * (z - 1) / 2 * self.spread, self._log_run_moments(z)
+        jump = np.where(z > 1, run_moments - (z - 1) * math.log(self.steps), -np.inf)
+        outside = np.minimum(np.logaddexp(even, jump), run_moments)
+        return np.asarray(np.where((z > 0) & (z < 1), np.maximum(even, run_moments), outside))
 
-    def _told(self, z: Floats) -> Floats:
-        """log E[W^z]."""
+    def _log_run_moments(self, z: Floats) -> Floats:
+        """Compute log E[W^z] in float64."""
         s = float(self.shift)
         x = np.maximum(np.abs(2 * z - 1) * s / 2, _SMALL)
         fallen = -np.expm1(-2 * x)
@@ -320,21 +323,21 @@ class AllocatedLaplace(AllocationLoss):
         return LaplaceRatio(self.shift)
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """NaN where more bits are needed."""
-        wanted, floor = max(ctx.prec - _LAPLACE_GUARD, _LAPLACE_LEAST), -_NATS * ctx.prec
+        """Compute D(y) by expected shortfalls; NaN where more bits are needed."""
+        wanted, floor = max(ctx.prec - _LAPLACE_GUARD, _LAPLACE_FEWEST_BITS), -_NATS * ctx.prec
         log_delta, before = self._log_about(float(y.mid()), reverse), -math.inf
         for _ in range(_LAPLACE_ATTEMPTS):
             log_delta = max(log_delta, floor)
             value = self._within(y, reverse, log_delta, wanted)
-            told = value.rel_accuracy_bits()
-            if told >= wanted or told <= before or log_delta == floor:
+            bits = value.rel_accuracy_bits()
+            if bits >= wanted or bits <= before or log_delta == floor:
                 break
-            before = told
+            before = bits
             log_delta = min(log_delta, float(abs(value).upper().log())) - _LAPLACE_SPARE
         return value
 
     def _within(self, y: arb, reverse: bool, log_delta: float, wanted: int) -> arb:
-        """D(y) of about e^{log_delta} to so many bits."""
+        """Compute D(y) of about e^{log_delta} to so many bits."""
         t, about = self.steps, float(y.mid())
         log_error = log_delta - wanted * math.log(2) - _LAPLACE_SPARE + math.log(t)
         lost = math.ceil(max(abs(about) - log_delta, 0.0) / math.log(2))
@@ -347,19 +350,20 @@ class AllocatedLaplace(AllocationLoss):
         return +value
 
     def _shortfall(self, place: arb, log_error: float) -> arb:
-        """E(K − S)₊ to an error of about e^{log_error}."""
+        """Compute E(K − S)₊ to an error of about e^{log_error}."""
         t, ratio = self.steps, self.ratio
         low, high = place - t * ratio.low, t * ratio.high - place
-        least = arb(log_error).exp()
-        if not low > least:
+        tolerance = arb(log_error).exp()
+        if not low > tolerance:
             return up_to(low.max(arb(0)))
-        if not high > least:
+        if not high > tolerance:
             return place - t + up_to(high.max(arb(0)))
-        found = self._way(place.mid(), log_error).value(place)
+        value = self._way(place.mid(), log_error).value(place)
         trivial = up_to(low)
-        return trivial if found.rad() > trivial.rad() else found
+        return trivial if value.rad() > trivial.rad() else value
 
     def _way(self, place: arb, log_error: float) -> Straight | Bent:
+        """Choose the line or the hyperbola, whichever sum is short enough."""
         rounded = _LAPLACE_ROUNDED * (
             math.floor(log_error / _LAPLACE_ROUNDED) - 1
         )  # less what a place far off loses

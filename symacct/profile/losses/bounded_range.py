@@ -32,7 +32,7 @@ _RUNS = 100  # of which the sum is asked
 
 @dataclass(frozen=True)
 class BoundedRange(DensityLoss):
-    """The pair for ε = `pure`, its loss over ε on [−1, 1]."""
+    """The pair for ε = `pure` has its loss over ε on [−1, 1]."""
 
     pure: Exact
 
@@ -75,7 +75,7 @@ def bounded_range(pure: Exact) -> BoundedRange:
 
 # Proved in docs/proofs/selection.md, Lemma bounded-range-runs.
 def several_runs(pure: Exact, runs: int, y: arb) -> arb:
-    """D(y) = Σ_j (−1)^j C(k,j) G(b_j) / (4 sinh(ε/2))^k over b_j = (k−2j)ε > y, where
+    """Compute D(y) = Σ_j (−1)^j C(k,j) G(b_j) / (4 sinh(ε/2))^k over b_j = (k−2j)ε > y.
 
     G(b) = ∫_y^b (b−L)^{k−1}/(k−1)! (e^{L/2} − e^{y−L/2}) dL: the law of the sum of k losses is
     that of k uniform ones, tilted.
@@ -89,8 +89,8 @@ def several_runs(pure: Exact, runs: int, y: arb) -> arb:
                 break
             share = (-1) ** j * arb(runs).bin(j)
             total += share * _beyond(end, width, y, runs)
-        found = total / (4 * (size / 2).sinh()) ** runs
-    return (+found).max(arb(0))
+        value = total / (4 * (size / 2).sinh()) ** runs
+    return (+value).max(arb(0))
 
 
 def _beyond(end: arb, width: arb, y: arb, runs: int) -> arb:

@@ -1,4 +1,4 @@
-"""The privacy loss of two densities."""
+"""Two densities have a loss whose moments are certified integrals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Ends = tuple[tuple[float, float], ...]
 
 
 class ChartLogs(NamedTuple):
-    """log q and the loss log(m/q), m = (1−γ)q + γp, each with its derivative."""
+    """Logs on a chart are log q and the loss log(m/q), m = (1−γ)q + γp, with derivatives."""
 
     q: Jet
     loss: Jet
@@ -54,7 +54,7 @@ class ChartLogs(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """u on one side of a piece, T from `nearest` to `farthest`."""
+    """A chart is one side of a piece by u, T from `nearest` to `farthest`."""
 
     pair: DensityPair
     side: Side
@@ -77,8 +77,10 @@ class Chart:
 
     @cached_property
     def _evaluators(self) -> list[Evaluator]:
-        found = self.side.evaluators_for(None, self.of_logarithm)[:3]
-        return [one for one in found if one is not None]  # both densities are positive
+        evaluators = self.side.evaluators_for(None, self.of_logarithm)[:3]
+        return [
+            evaluator for evaluator in evaluators if evaluator is not None
+        ]  # both densities are positive
 
     def logs(self, u: acb, analytic: bool = False) -> ChartLogs:
         """At u; not finite where they are not known to be analytic, if `analytic`."""
@@ -102,7 +104,7 @@ class Chart:
         return self._mixed(self._evaluators[2](x) + x.sort.constant(shift_q - shift_p))
 
     def _mixed(self, ratio: Jet) -> Jet:
-        """log(1−γ+γe^ratio), the larger part in front."""
+        """Compute log(1−γ+γe^ratio), the larger part in front."""
         gamma, sort = self.pair.gamma, ratio.sort
         if gamma == 1:
             return ratio
@@ -116,8 +118,8 @@ class Chart:
     def densities(self, u: acb, analytic: bool = False) -> tuple[Jet, Jet]:
         """log p and log q."""
         x = Jet(ComplexBalls(analytic), u, acb(1))
-        found = [log(x) for log in self._evaluators[:2]]
-        shifted = zip(found, self.pair.shifts(), strict=True)
+        logs = [log(x) for log in self._evaluators[:2]]
+        shifted = zip(logs, self.pair.shifts(), strict=True)
         p, q = (Jet(x.sort, log.value - shift, log.slope) for log, shift in shifted)
         return p, q
 
@@ -127,7 +129,10 @@ class Chart:
 
 
 def mean_values(logs: Callable[[acb, bool], Iterable[Jet]], u: acb) -> list[acb]:
-    """Functions over the ball u, not finite where they are not known to be analytic."""
+    """Enclose functions over the ball u, by mean values where that is narrower.
+
+    Not finite where they are not known to be analytic.
+    """
     middle = acb(u.real.mid(), u.imag.mid())
     values = []
     for over, centre in zip(logs(u, True), logs(middle, False), strict=True):
@@ -139,7 +144,7 @@ def mean_values(logs: Callable[[acb, bool], Iterable[Jet]], u: acb) -> list[acb]
 
 @dataclass(frozen=True)
 class DensityPair:
-    """(1−γ)Q + γP against Q, of two densities that are positive on the same set."""
+    """A pair of densities is (1−γ)Q + γP against Q, both positive on the same set."""
 
     overlap: Overlap
     gamma: Exact = Fraction(1)
@@ -150,16 +155,16 @@ class DensityPair:
         return self.overlap.sides
 
     def shifts(self) -> tuple[arb, arb]:
-        """The logarithms of the integrals of both kernels, to flint's current precision at least.
+        """Compute the logarithms of the integrals of both kernels, to flint's precision at least.
 
         Those known to more bits serve: an integral costs seconds where it has hundreds.
         """
         known = self._shifts
-        enough = [bits for bits in known if bits >= ctx.prec]
-        if not enough:
+        sufficient = [bits for bits in known if bits >= ctx.prec]
+        if not sufficient:
             known[ctx.prec] = self.overlap.log_totals(BALL)
             return known[ctx.prec]
-        return known[min(enough)]
+        return known[min(sufficient)]
 
     @cached_property
     def _shifts(self) -> dict[int, tuple[arb, arb]]:
@@ -171,19 +176,19 @@ class DensityPair:
         return DensityPair(Overlap(self.overlap.Q, self.overlap.P))
 
     def charts(self, ends: Ends) -> tuple[list[Chart], arb]:
-        """Charts beyond which at either end ∫ q(m/q)^a is below e^{log_tail}, for each of `ends`.
+        """Lay charts beyond which ∫ q(m/q)^a is below e^{log_tail}, for each of `ends`.
 
-        a bound of what is beyond all of them.
+        At either end of the line. The second value bounds what is beyond all of them.
         """
-        found, left_out = [], arb(0)
+        charts, left_out = [], arb(0)
         for side in self.sides:
             if side.is_regular:
-                found.append(Chart(self, side, False, Fraction(0), Fraction(side.extent)))
+                charts.append(Chart(self, side, False, Fraction(0), Fraction(side.extent)))
                 continue
             start = self._cut(side, ends)
             left_out += sum((self._tail(side, a, ball(start)) for a, _ in ends), arb(0))
-            found.extend(self._up_to(side, start))
-        return found, left_out
+            charts.extend(self._up_to(side, start))
+        return charts, left_out
 
     def _up_to(self, side: Side, start: Fraction) -> Iterator[Chart]:
         if not side.is_infinite:
@@ -195,8 +200,9 @@ class DensityPair:
             yield Chart(self, side, True, bend, start)
 
     def _cut(self, side: Side, ends: Ends) -> Fraction:
-        least = 1 if side.is_infinite else max(1, math.ceil(2 / side.extent))
-        for doubling in doublings(least.bit_length()):
+        """Choose a power of 2 beyond which every tail is small enough."""
+        nearest = 1 if side.is_infinite else max(1, math.ceil(2 / side.extent))
+        for doubling in doublings(nearest.bit_length()):
             start = arb(2) ** doubling
             if all(self._tail(side, a, start) < arb(log_tail).exp() for a, log_tail in ends):
                 return Fraction(2) ** doubling
@@ -206,9 +212,10 @@ class DensityPair:
         )
 
     def _tail(self, side: Side, a: float, start: arb) -> arb:
-        """∫ q(m/q)^a beyond: (1−γ)q + γp^a q^{1−a} for a >= 1, (1−γ)^a q for a <= 0, γ < 1,
+        """Bound ∫ q(m/q)^a beyond a place by powers of p and q.
 
-        (1−γ)^a q + γ^a p^a q^{1−a} between.
+        (1−γ)q + γp^a q^{1−a} for a >= 1, (1−γ)^a q for a <= 0, γ < 1, and (1−γ)^a q + γ^a p^a
+        q^{1−a} between.
         """
         order, gamma = Fraction(a), BALL.number(self.gamma)
         rest = 1 - gamma
@@ -238,7 +245,7 @@ _SPARE_BITS = 30  # of those asked for, for what cancels
 
 
 def hockey_stick(pair: DensityPair, y: arb, reverse: bool) -> arb:
-    """H_{e^y}((1−γ)Q + γP‖Q), or with the laws exchanged, from that of P and Q alone.
+    """Compute H_{e^y}((1−γ)Q + γP‖Q), or with the laws exchanged, from that of P and Q alone.
 
     γH_b(P‖Q) with b = (e^y−1+γ)/γ; exchanged (1−e^y(1−γ))H_c(Q‖P), c = γe^y/(1−e^y(1−γ)).
     """
@@ -253,7 +260,7 @@ def hockey_stick(pair: DensityPair, y: arb, reverse: bool) -> arb:
 
 
 def _surplus(pair: DensityPair, y: arb) -> arb:
-    """∫(p − e^y q)₊, at most ∫p beyond the charts."""
+    """Integrate (p − e^y q)₊, at most ∫p beyond the charts."""
     tolerance = arb(2) ** (_SPARE_BITS - ctx.prec)
     charts, left_out = pair.charts(((1.0, float(tolerance.log().mid())),))
     total = up_to(left_out)
@@ -264,7 +271,7 @@ def _surplus(pair: DensityPair, y: arb) -> arb:
 
 
 def _between(chart: Chart, y: arb, low: arb, high: arb, tolerance: arb) -> arb:
-    """∫(p − e^y q) from one exact point to another.
+    """Integrate p − e^y q from one exact point to another.
 
     What is left next to them is at most as long as their radii, times e^y q times how far p is from
     e^y q there.
@@ -284,7 +291,7 @@ def _between(chart: Chart, y: arb, low: arb, high: arb, tolerance: arb) -> arb:
 
 
 def _positive(chart: Chart, y: arb, low: arb, high: arb, depth: int) -> Iterator[tuple[arb, arb]]:
-    """The intervals on which log(p/q) > y; what is not decided is an end of its own radius."""
+    """Yield the intervals on which log(p/q) > y; an undecided one is an end with a radius."""
     loss = chart.logs(acb(low.union(high))).loss
     value, slope = loss.value.real - y, loss.slope.real
     if value > 0:
@@ -302,7 +309,7 @@ def _positive(chart: Chart, y: arb, low: arb, high: arb, depth: int) -> Iterator
 
 
 def _monotone(chart: Chart, y: arb, low: arb, high: arb, rises: bool) -> Iterator[tuple[arb, arb]]:
-    """Of an interval on which the loss is monotone."""
+    """Yield the part above y of an interval on which the loss is monotone."""
     first, last = (_side(chart, y, end) for end in (low, high))
     if first == last == 1:
         yield low, high
@@ -336,31 +343,37 @@ _STEP, _REACH = 1 / 16, 12.0  # of a grid for steering, in deviations
 
 @dataclass(frozen=True)
 class MonotoneMixture:
-    """The weight w of Q itself, and (w, d) of the normal laws to the right of it."""
+    """A monotone mixture has the weight of Q itself, and (w, d) of normal laws to its right."""
 
-    own: arb
+    base_weight: arb
     others: list[tuple[arb, arb]]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """M(x > t) − e^y Q(x > t), R(t) = e^y; Q(x < t) − e^y M(x < t), R(t) = e^{−y}."""
+        """Compute M(x > t) − e^y Q(x > t), R(t) = e^y.
+
+        Of (Q, M) it is Q(x < t) − e^y M(x < t), R(t) = e^{−y}.
+        """
         loss, sign = (-y, -1) if reverse else (y, 1)
-        above = loss.exp() - self.own
-        if not above > 0:  # R is never below `own`
+        above = loss.exp() - self.base_weight
+        if not above > 0:  # R is never below `base_weight`
             off = up_to(above.max(arb(0)) * (1 + y.exp()))
             return off if reverse else off - y.expm1()
         at = self._threshold(loss)
-        tails = [(self.own, arb(0)), *self.others]
+        tails = [(self.base_weight, arb(0)), *self.others]
         mixed = sum((w * _tail(sign * (at - d)) for w, d in tails), arb(0))
         q = _tail(sign * at)
-        found: arb = q - y.exp() * mixed if reverse else mixed - y.exp() * q
-        return found.max(arb(0))
+        value: arb = q - y.exp() * mixed if reverse else mixed - y.exp() * q
+        return value.max(arb(0))
 
-    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
-        """log of Q's masses, and the losses, on an even grid for orders between; float64."""
-        tails = [(self.own, arb(0)), *self.others] if self.own > 0 else self.others
+    def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
+        """Return log of Q's masses, and the losses, on an even grid; float64."""
+        tails = [(self.base_weight, arb(0)), *self.others] if self.base_weight > 0 else self.others
         logs = np.array([float(w.log()) for w, _ in tails])[:, None]
         apart = np.array([float(d) for _, d in tails])[:, None]
-        first, last = apart.max() * min(least, 0.0) - _REACH, apart.max() * max(most, 0.0) + _REACH
+        first, last = (
+            apart.max() * min(lowest_order, 0.0) - _REACH,
+            apart.max() * max(highest_order, 0.0) + _REACH,
+        )
         limits.check("order", math.ceil((last - first) / _STEP), "nodes of a mixture")
         x = np.arange(first, last, _STEP)
         losses = np.logaddexp.reduce(logs + apart * (x - apart / 2))
@@ -368,22 +381,22 @@ class MonotoneMixture:
 
     def largest(self, reverse: bool) -> arb:
         """∞, and on the other side −log w of Q itself, far to the left."""
-        return -self.own.log() if reverse and self.own > 0 else arb("inf")
+        return -self.base_weight.log() if reverse and self.base_weight > 0 else arb("inf")
 
     def _threshold(self, loss: arb) -> arb:
         """Where log R is the loss: before one term alone is as much, after all are little."""
         ends = [(loss - w.log() + d**2 / 2) / d for w, d in self.others]
-        each = ((loss.exp() - self.own) / len(ends) / loss.exp()).log()
-        lows = [end + each / d for end, (_, d) in zip(ends, self.others, strict=True)]
+        log_share = ((loss.exp() - self.base_weight) / len(ends) / loss.exp()).log()
+        lows = [end + log_share / d for end, (_, d) in zip(ends, self.others, strict=True)]
         low, high = BALL.minimum(*lows) - 1, BALL.minimum(*ends) + 1
         return enclosed(lambda x: loss.exp() / self._ratio(x), arb(1), (low.mid(), high.mid()))
 
     def _ratio(self, x: arb) -> arb:
-        return sum((w * (d * x - d**2 / 2).exp() for w, d in self.others), self.own)
+        return sum((w * (d * x - d**2 / 2).exp() for w, d in self.others), self.base_weight)
 
 
 def monotone_mixture(pair: DensityPair) -> MonotoneMixture | None:
-    """At flint's current precision, mirrored where all lie to the left; None for other pairs."""
+    """Make the mixture of a pair, mirrored where all lie to the left; None for other pairs."""
     parts = pair.overlap.normal_parts
     if parts is None:
         return None
@@ -392,20 +405,20 @@ def monotone_mixture(pair: DensityPair) -> MonotoneMixture | None:
     if p.variance != q.variance or len(q.means) > 1 or min(apart) < 0 < max(apart):
         return None
     gamma, deviation = BALL.number(pair.gamma), BALL.number(p.variance).sqrt()
-    own, others = 1 - gamma, []
+    base_weight, others = 1 - gamma, []
     for weight, distance in zip(p.weights, apart, strict=True):
         share = gamma * BALL.number(weight)
         if distance == 0:
-            own += share
+            base_weight += share
         else:
             others.append((share, BALL.number(abs(distance)) / deviation))
-    return MonotoneMixture(own, others) if others else None
+    return MonotoneMixture(base_weight, others) if others else None
 
 
 def _tail(x: arb) -> arb:
     """Of N(0, 1), beyond x."""
-    found: arb = (x / arb(2).sqrt()).erfc() / 2
-    return found
+    tail: arb = (x / arb(2).sqrt()).erfc() / 2
+    return tail
 
 
 # --- bounds by parts
@@ -419,13 +432,13 @@ def _tail(x: arb) -> arb:
 _EVEN = 2.0**-7  # of ψ is what it may vary by on a cell where it is not known to be monotone
 _LEVEL = 1 / 16  # of g is how far off it may be on a cell where the loss is level
 _LITTLE = 2.0**-10  # of F(a) is what may vary besides
-_LEAST = 2.0**-24  # of F(a), which a cell need not be halved for
+_SMALLEST_MASS = 2.0**-24  # of F(a), which a cell need not be halved for
 _MOST_CELLS = 4000
 _TIMES = [2.0**j for j in range(20)]
 
 
 class ChartInterval(NamedTuple):
-    """An interval of a chart; bounds of ∫g and, ∞ where that is not told, of ∫|ψ′|."""
+    """An interval of a chart has bounds of ∫g and of ∫|ψ′|, ∞ where that is not known."""
 
     chart: Chart
     low: arb
@@ -435,35 +448,42 @@ class ChartInterval(NamedTuple):
 
 
 def ends(charts: list[Chart], a: float, left_out: arb, moment: arb) -> list[End]:
-    """(A, C), each good at some t; F(a), about, says what matters."""
+    """List (A, C), each good at some t; F(a), about, says what matters."""
     cells = _cells(charts, a, moment)
-    found = []
+    bounds = []
     for t in _TIMES:
-        is_told = [cell.variation < t * cell.mass for cell in cells]
-        rest = (cell.mass for cell, told in zip(cells, is_told, strict=True) if not told)
-        apart, falling = _falling(cells, is_told, a)
-        found.append((sum(rest, left_out + apart), falling))
-    return found
+        is_bounded = [cell.variation < t * cell.mass for cell in cells]
+        rest = (cell.mass for cell, bounded in zip(cells, is_bounded, strict=True) if not bounded)
+        apart, falling = _falling(cells, is_bounded, a)
+        bounds.append((sum(rest, left_out + apart), falling))
+    return bounds
 
 
 def _cells(charts: list[Chart], a: float, moment: arb) -> list[ChartInterval]:
-    """Halved until ψ is told on each, or hardly anything is on it."""
+    """Halve the charts until ψ is bounded on each interval, or hardly any mass is on it."""
     pending = [(chart, chart.low, chart.high) for chart in reversed(charts)]
-    found: list[ChartInterval] = []
+    cells: list[ChartInterval] = []
     while pending:
         deadline.check()
         chart, low, high = pending.pop()
-        cell, is_told = _cell(chart, a, low, high, moment * _LITTLE)
-        if is_told or cell.mass < moment * _LEAST or len(found) + len(pending) > _MOST_CELLS:
-            found.append(cell)
+        cell, is_settled = _cell(chart, a, low, high, moment * _LITTLE)
+        if (
+            is_settled
+            or cell.mass < moment * _SMALLEST_MASS
+            or len(cells) + len(pending) > _MOST_CELLS
+        ):
+            cells.append(cell)
         else:
             middle = ((low + high) / 2).mid()
             pending += [(chart, middle, high), (chart, low, middle)]
-    return found
+    return cells
 
 
 def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[ChartInterval, bool]:
-    """An interval, and would its halves tell little more? ψ′ = ψ((log q)′ + aL′ − L″/L′)."""
+    """Bound ∫g and ∫|ψ′| on an interval, and decide if its halves would tell little more.
+
+    ψ′ = ψ((log q)′ + aL′ − L″/L′).
+    """
     log_q, loss = chart.logs_with_curvature(acb(low.union(high)))
     g = (log_q.value.value + arb(a) * loss.value.value).real.exp()
     width, slope = high - low, loss.slope.value.real
@@ -481,33 +501,33 @@ def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[Cha
     return ChartInterval(chart, low, high, mass, variation), bool(is_even)
 
 
-def _falling(cells: list[ChartInterval], is_told: list[bool], a: float) -> tuple[arb, arb]:
-    """The bound C: ∫|ψ′| where that is told, and |ψ| at both ends of each stretch of it.
+def _falling(cells: list[ChartInterval], is_bounded: list[bool], a: float) -> tuple[arb, arb]:
+    """Bound C by ∫|ψ′| where it is bounded, and by |ψ| at both ends of each stretch of it.
 
-    Before it, what the bound A has for joints of two charts.
+    The first value is what A has for joints of two charts.
     """
     total, joints = arb(0), defaultdict[tuple[object, ...], list[tuple[arb, arb]]](list)
-    told = zip(cells, is_told, strict=True)
-    for _, same in itertools.groupby(told, key=lambda one: id(one[0].chart)):
-        own, was_told = list(same), False
-        chart = own[0][0].chart
-        for i, (cell, is_one) in enumerate(own):
-            if is_one:
+    bounded = zip(cells, is_bounded, strict=True)
+    for _, same in itertools.groupby(bounded, key=lambda entry: id(entry[0].chart)):
+        chart_cells, was_bounded = list(same), False
+        chart = chart_cells[0][0].chart
+        for i, (cell, has_bound) in enumerate(chart_cells):
+            if has_bound:
                 total += cell.variation
-            if is_one != was_told:
+            if has_bound != was_bounded:
                 if i == 0:
                     joints[_joint(chart, False)].append(_end(chart, a, cell.low, -1))
                 else:
                     total += abs(_psi(chart, a, cell.low))
-            was_told = is_one
-        if was_told:
-            joints[_joint(chart, True)].append(_end(chart, a, own[-1][0].high, 1))
+            was_bounded = has_bound
+        if was_bounded:
+            joints[_joint(chart, True)].append(_end(chart, a, chart_cells[-1][0].high, 1))
     shares = [_joined(each) for each in joints.values()]
     return sum((x for x, _ in shares), arb(0)), total + sum((x for _, x in shares), arb(0))
 
 
 def _joined(brackets: list[tuple[arb, arb]]) -> tuple[arb, arb]:
-    """Of both brackets ±ψe^{itL} at a place the shares in A and C.
+    """Return the shares in A and C of both brackets ±ψe^{itL} at a place.
 
     |xe^{itL} + ye^{itM}| <= |x + y| + |y||e^{it(L−M)} − 1|: where balls don't tell L and M apart
     the second is little for each unit of t.
@@ -531,9 +551,9 @@ def _end(chart: Chart, a: float, u: arb, sign: int) -> tuple[arb, arb]:
 
 
 def _joint(chart: Chart, is_far: bool) -> tuple[object, ...]:
-    """An end of a chart, one for both charts that end there; a piece's halves lie in turn."""
+    """Identify an end of a chart, one for both charts that end there."""
     side, sides = chart.side, chart.pair.sides
-    i = next(i for i, one in enumerate(sides) if one is side)
+    i = next(i for i, other in enumerate(sides) if other is side)
     distance = chart.farthest if is_far else chart.nearest
     if distance == (0 if side.is_infinite else side.extent):
         return "middle", i // 2
@@ -562,7 +582,10 @@ _STEP_OF_REACH = 16  # beyond which orders are told apart coarsely
 
 @dataclass(frozen=True)
 class Panel:
-    """An interval of a chart; log of a bound of the integrand in its ellipse, over its size."""
+    """A panel is an interval of a chart, with log of a bound of the integrand in its ellipse.
+
+    That is over the integrand's size.
+    """
 
     chart: Chart
     low: arb
@@ -597,7 +620,7 @@ class Panel:
 
 
 class Pieces(NamedTuple):
-    """Panels, a bound of what is left out beyond them, and the size that their bounds are over."""
+    """Pieces are panels, a bound of what is beyond them, and the size of the integrand."""
 
     panels: list[Panel]
     left_out: arb
@@ -606,7 +629,7 @@ class Pieces(NamedTuple):
 
 @dataclass(frozen=True)
 class DensityLoss(SummedLoss):
-    """The pair and its rate."""
+    """The loss of two densities has the pair and its rate."""
 
     pair: DensityPair
 
@@ -635,10 +658,12 @@ class DensityLoss(SummedLoss):
 
     # --- float64: where to look
 
-    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+    def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
         known = monotone_mixture(self.pair)
         return (
-            known.floats(least, most) if known else _floats(self, (_coarse(least), _coarse(most)))
+            known.floats(lowest_order, highest_order)
+            if known
+            else _floats(self, (_coarse(lowest_order), _coarse(highest_order)))
         )
 
     # --- balls: what is proved
@@ -700,7 +725,7 @@ def _written(law: Law, write: Write) -> str | None:
 # Proved in docs/proofs/losses.md, Lemma largest-loss.
 @lru_cache(64)
 def _largest(part: DensityLoss, reverse: bool, bits: int) -> arb:
-    """log(1−γ+γe^s), s the supremum of log(p/q); ∞ where none is proved.
+    """Compute log(1−γ+γe^s), s the supremum of log(p/q); ∞ where none is proved.
 
     Exchanged −log(1−γ+γe^{−s}), s that of log(q/p), which is at most −log(1−γ).
     """
@@ -709,16 +734,16 @@ def _largest(part: DensityLoss, reverse: bool, bits: int) -> arb:
     most = -(1 - gamma).log() if reverse and part.pair.gamma != 1 else arb("inf")
     try:
         with ctx.workprec(2 * bits):  # limits at the ends are found to `bits`
-            found = largest_log_ratio(pair.sides, bits)
+            supremum = largest_log_ratio(pair.sides, bits)
     except PrecisionError:
         return up_to(most) if most.is_finite() else most
-    if not found.is_finite():
+    if not supremum.is_finite():
         return most
     shift_p, shift_q = pair.shifts()
-    found += shift_q - shift_p
+    supremum += shift_q - shift_p
     if reverse:
-        return -(gamma * (-found).expm1()).log1p()
-    return (gamma * found.expm1()).log1p()
+        return -(gamma * (-supremum).expm1()).log1p()
+    return (gamma * supremum.expm1()).log1p()
 
 
 @lru_cache(256)
@@ -730,8 +755,8 @@ def _log_size(part: DensityLoss, a: float) -> float:
 
 @lru_cache(32)
 def _places(pair: DensityPair) -> list[tuple[float, float]]:
-    """log(Tq) and the loss at T = 2^{k/4}, on all sides."""
-    found = []
+    """List log(Tq) and the loss at T = 2^{k/4}, on all sides."""
+    places = []
     for side in pair.sides:
         chart = Chart(pair, side, False, Fraction(0), Fraction(0))
         for k in range(-40, 48):
@@ -739,54 +764,54 @@ def _places(pair: DensityPair) -> list[tuple[float, float]]:
                 logs = chart.logs(acb(2.0 ** (k / 4)))
                 q, loss = float(logs.q.value.real.mid()), float(logs.loss.value.real.mid())
                 if math.isfinite(q) and math.isfinite(loss):
-                    found.append((q + k / 4 * math.log(2), loss))
-    return found
+                    places.append((q + k / 4 * math.log(2), loss))
+    return places
 
 
 @lru_cache(16)
 def pieces(part: DensityLoss, need: float) -> Pieces:
-    """Panels beyond which m and q have masses of about e^{−need}."""
+    """Lay panels beyond which m and q have masses of about e^{−need}."""
     panels, left_out = _panels(part, (0.0, 1.0), 0.0, need)
     with ctx.workprec(_BOUND_BITS):
         sizes = tuple((a, _log_size(part, a)) for a in (0.0, 1.0))
-        found = [
-            replace(one, log_most=_log_most(one.chart, sizes, 0.0, one.low, one.high))
-            for one in panels
+        panels_over_sizes = [
+            replace(panel, log_most=_log_most(panel.chart, sizes, 0.0, panel.low, panel.high))
+            for panel in panels
         ]
-    return Pieces(found, left_out, max(size for _, size in sizes))
+    return Pieces(panels_over_sizes, left_out, max(size for _, size in sizes))
 
 
 @lru_cache(64)
 def _panels(
     part: DensityLoss, orders: tuple[float, ...], far: float, need: float
 ) -> tuple[list[Panel], arb]:
-    """Panels on which some nodes do at every order, |t| <= far, and what they leave out."""
+    """Lay panels on which some nodes suffice at every order, |t| <= far; bound what is beyond."""
     with ctx.workprec(_BOUND_BITS):
         sizes = tuple((a, _log_size(part, a)) for a in orders)
         ends = tuple((a, size - need - 4) for a, size in sizes)
         charts, left_out = part.pair.charts(ends)
-        pending, found = [(chart, chart.low, chart.high) for chart in charts], []
+        pending, panels = [(chart, chart.low, chart.high) for chart in charts], []
         while pending:
             deadline.check()
             chart, low, high = pending.pop()
             panel = Panel(chart, low, high, _log_most(chart, sizes, far, low, high))
             if panel.log_most <= _GROWTH:
-                found.append(panel)
+                panels.append(panel)
                 continue
-            if len(pending) + len(found) > _MOST_PANELS:
+            if len(pending) + len(panels) > _MOST_PANELS:
                 raise LimitError(
                     f"the exact profile: found more than {_MOST_PANELS} pieces of a density to "
                     "integrate over, needed fewer digits or smoother laws"
                 )
             middle = ((low + high) / 2).mid()
             pending += [(chart, middle, high), (chart, low, middle)]  # the lower one first
-        return found, left_out
+        return panels, left_out
 
 
 def _log_most(
     chart: Chart, sizes: tuple[tuple[float, float], ...], far: float, low: arb, high: arb
 ) -> float:
-    """log of a bound of q|m/q|^a e^{t|Im|} in the ellipse over the integral, for all the orders.
+    """Bound log q|m/q|^a e^{t|Im|} in the ellipse over the integral, for all the orders.
 
     Within a box about it both logarithms are analytic, so the largest value is on its edge, and
     the lower half is the conjugate of the upper one.
@@ -802,10 +827,10 @@ def _log_most(
         log_q, loss = chart.logs_over(place)
         turned = abs(loss.imag) * far
         for a, size in sizes:
-            found = float_above(log_q.real + a * loss.real + turned - size)
-            if math.isnan(found):
+            log_size = float_above(log_q.real + a * loss.real + turned - size)
+            if math.isnan(log_size):
                 return math.inf
-            most = max(most, found)
+            most = max(most, log_size)
     return most
 
 
@@ -817,6 +842,7 @@ def _box(low: arb, high: arb) -> acb:
 
 @lru_cache(16)
 def _sample(part: DensityLoss, a: float, far: float, need: float, bits: int) -> Sample:
+    """Sum by Gauss's rule on all panels, with the rule's error and what is beyond."""
     panels, left_out = _panels(part, (a,), far, need)
     size, error = _log_size(part, a), left_out
     losses, weights = [], []
@@ -848,7 +874,7 @@ def _coarse(order: float) -> float:
 
 @lru_cache(32)
 def _floats(part: DensityLoss, ends: tuple[float, ...]) -> tuple[Floats, Floats]:
-    """Nodes for the orders from one to another, 0 and 1 between them."""
+    """Return nodes for the orders from one to another, 0 and 1 between them."""
     orders = tuple(sorted({0.0, 1.0, *ends}))
     try:
         panels, _ = _panels(part, orders, 0.0, _STEER_NEED)

@@ -1,4 +1,4 @@
-"""Finitely many outcomes: P = (1−γ)Q + γP₀ against Q, all losses atoms."""
+"""Finitely many outcomes make a loss of atoms: P = (1−γ)Q + γP₀ against Q."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import acb, arb, arb_poly, ctx
@@ -15,15 +16,19 @@ from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import decide, float_above
 from symacct.kernel.errors import PrecisionError, echo
-from symacct.kernel.exact import Exact, exact
+from symacct.kernel.exact import Exact, LazyModule, exact
 from symacct.kernel.memory import cached_property
 from symacct.laws.neighbours import AnyApproximate, AnyPure, FinitePair
-from symacct.profile.float_laws import BITS, FEW, UNIT, OutcomesInFloats
 from symacct.profile.loss_register import loss_of
 from symacct.profile.part import Floats, LossLattice, OrderLine, Part, log_turning
 from symacct.profile.proofs import FINITE
 from symacct.profile.sums import sums_on_a_line
-from symacct.profile.written_laws import BREAK, MOST_TERMS, Write, WrittenLaws, simplified
+
+if TYPE_CHECKING:
+    from symacct.profile import float_laws, written_laws
+else:  # which grids and printers read
+    float_laws = LazyModule("symacct.profile.float_laws")
+    written_laws = LazyModule("symacct.profile.written_laws")
 
 _EXPONENTIAL = 16  # products that one takes
 
@@ -32,7 +37,7 @@ Masses = tuple[tuple[Exact, Exact], ...]
 
 @dataclass(frozen=True)
 class Atoms(Part):
-    """The exact masses (p, q) of every outcome, and the sampling rate `gamma` in (0, 1].
+    """Atoms have the exact masses (p, q) of every outcome, and the sampling rate `gamma` in (0, 1].
 
     F(z) = Σ q (p/q)^z over the outcomes that both laws have.
     """
@@ -45,7 +50,7 @@ class Atoms(Part):
 
     @cached_property
     def laws(self) -> Masses:
-        """(p, q) with p mixed; outcomes of one likelihood ratio are one."""
+        """Return (p, q) with p mixed, outcomes of one likelihood ratio merged."""
         merged: dict[Exact | None, tuple[Exact, Exact]] = {}
         for p, q in deadline.each(self.masses):
             mixed = (1 - self.gamma) * q + self.gamma * p
@@ -64,6 +69,7 @@ class Atoms(Part):
 
     proof = FINITE
     is_atomic = True
+    has_closed_sums = True
 
     @property
     def exchanged(self) -> Part | None:
@@ -85,7 +91,7 @@ class Atoms(Part):
 
     def _lattice_masses(self, reverse: bool, bits: int) -> tuple[arb, list[arb]]:
         known = [((p / q).log(), p) for p, q in self.common(reverse)]
-        known.sort(key=lambda one: float(one[0].mid()))
+        known.sort(key=lambda row: float(row[0].mid()))
         return known[0][0], [p for _, p in known]
 
     @property
@@ -101,13 +107,13 @@ class Atoms(Part):
         return len([1 for p, q in self.laws if p and q]) == 2
 
     def outcomes(self, count: int) -> int:
-        """How many ways there are to distribute `count` runs over the finite losses."""
+        """Count the ways to distribute `count` runs over the finite losses."""
         losses = sum(p != 0 and q != 0 for p, q in self.laws)
         return math.comb(count + losses - 1, losses - 1) if losses else 0
 
     @classmethod
     def joint(cls, runs: Iterable[tuple[Atoms, int]]) -> Atoms:
-        """All the runs as one experiment, equal likelihood ratios together."""
+        """Make all the runs one experiment, equal likelihood ratios merged."""
         joint = cls(((Fraction(1), Fraction(1)),))
         for part, count in runs:
             for _ in range(count):
@@ -122,33 +128,33 @@ class Atoms(Part):
 
     # Proved in docs/proofs/allocations.md, Lemma allocated-laws.
     def allocated(self, steps: int) -> Atoms:
-        """By how often each outcome occurs in all runs; what only the record gives tells all."""
+        """Average over the steps by how often each outcome occurs; what only P has reveals all."""
         shared = [(p, q) for p, q in self.laws if q != 0]
         ways = math.comb(steps + len(shared) - 1, steps)
         limits.check("outcomes", ways, "outcomes of all the runs that a record may be in")
-        found: list[tuple[Exact, Exact]] = [(p, q) for p, q in self.laws if q == 0]
+        masses: list[tuple[Exact, Exact]] = [(p, q) for p, q in self.laws if q == 0]
         for counts in _counts(steps, len(shared)):
             q, mean = Fraction(math.factorial(steps)), Fraction(0)
-            for (one, other), k in zip(shared, counts, strict=True):
-                q *= other**k / Fraction(math.factorial(k))
-                mean += Fraction(k, steps) * (one / other)
-            found.append((q * mean, q))
-        return Atoms(tuple(found))
+            for (p_mass, q_mass), k in zip(shared, counts, strict=True):
+                q *= q_mass**k / Fraction(math.factorial(k))
+                mean += Fraction(k, steps) * (p_mass / q_mass)
+            masses.append((q * mean, q))
+        return Atoms(tuple(masses))
 
     # Proved in docs/proofs/pairs.md, Lemma glued-pair.
     def fixed_size_pair(self, gamma: Exact) -> Atoms:
-        """(1−γ)q + γp against q where p > q, p against (1−γ)p + γq where p < q.
+        """Glue (1−γ)q + γp against q where p > q to p against (1−γ)p + γq where p < q.
 
         What is left of both laws, equally much, is one outcome that says nothing.
         """
-        found = []
+        masses = []
         for p, q in self.laws:
             if is_positive(p - q):
-                found.append(((1 - gamma) * q + gamma * p, q))
+                masses.append(((1 - gamma) * q + gamma * p, q))
             elif is_positive(q - p):
-                found.append((p, (1 - gamma) * p + gamma * q))
-        rest = 1 - sum((p for p, _ in found), Fraction(0))
-        return Atoms((*found, (rest, rest)))
+                masses.append((p, (1 - gamma) * p + gamma * q))
+        rest = 1 - sum((p for p, _ in masses), Fraction(0))
+        return Atoms((*masses, (rest, rest)))
 
     def common(self, reverse: bool = False) -> list[tuple[arb, arb]]:
         """(p, q) for the losses that are finite, exchanged if `reverse`."""
@@ -189,14 +195,16 @@ class Atoms(Part):
         weighed = self.weighted_losses()
         return np.array([float(q) for q, _ in weighed]), np.array([float(x) for _, x in weighed])
 
-    def in_floats(self, reverse: bool, rare: float) -> OutcomesInFloats:
+    def in_floats(self, reverse: bool, rare: float) -> float_laws.OutcomesInFloats:
         """The infinite loss falls short of the others' profile."""
-        with ctx.workprec(BITS):
-            found = [(float_above(p), float((p / q).log().mid())) for p, q in self.common(reverse)]
+        with ctx.workprec(float_laws.BITS):
+            outcomes = [
+                (float_above(p), float((p / q).log().mid())) for p, q in self.common(reverse)
+            ]
             lost = float_above(self.mass_at_infinity_in_balls(reverse))
-        masses, losses = np.array(found).reshape(-1, 2).T
-        off = 4 * np.abs(losses).max(initial=0.0) + FEW if found else 0.0
-        return OutcomesInFloats(masses, losses, lost + off * UNIT)
+        masses, losses = np.array(outcomes).reshape(-1, 2).T
+        off = 4 * np.abs(losses).max(initial=0.0) + float_laws.FEW if outcomes else 0.0
+        return float_laws.OutcomesInFloats(masses, losses, lost + off * float_laws.UNIT)
 
     def log_decay(self, a: float, t: float) -> float:
         return float(self.float_moments(np.array([a]))[0][0])
@@ -227,7 +235,7 @@ class Atoms(Part):
         return [arb_poly([q * (arb(a) * loss).exp()]) for q, loss in self.weighted_losses()]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """Σ (p − e^y q)₊, in which a term that balls cannot decide the sign of may be near 0."""
+        """Sum (p − e^y q)₊; a term of which balls cannot decide the sign is near 0."""
         grown, zero = y.exp(), arb(0)
         terms = ((p - grown * q).max(zero) for p, q in self.common(reverse))
         return sum(terms, self.mass_at_infinity_in_balls(reverse))
@@ -242,15 +250,15 @@ class Atoms(Part):
     def exact_largest(self, reverse: bool) -> Exact | None:
         return self.pure if self.gamma == 1 else None
 
-    def in_latex(self, write: Write) -> WrittenLaws | None:
-        if len(self.laws) > MOST_TERMS:
+    def in_latex(self, write: written_laws.Write) -> written_laws.WrittenLaws | None:
+        if len(self.laws) > written_laws.MOST_TERMS:
             return None
         P, Q = (  # noqa: N806
-            f", {BREAK}".join(write(simplified(x)) for x in law)
+            f", {written_laws.BREAK}".join(write(written_laws.simplified(x)) for x in law)
             for law in zip(*self.laws, strict=True)
         )
         words = ("(the probabilities of all outcomes)",)
-        return WrittenLaws(rf"\bigl( {P} \bigr)", rf"\bigl( {Q} \bigr)", words)
+        return written_laws.WrittenLaws(rf"\bigl( {P} \bigr)", rf"\bigl( {Q} \bigr)", words)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         pairs = ((q, p) if reverse else (p, q) for p, q in self.laws)
@@ -275,50 +283,50 @@ def is_positive(x: Exact) -> bool:
     """Is an exact number above 0? PrecisionError where balls can't decide it."""
     if isinstance(x, Fraction) or x == 0:
         return bool(x > 0)
-    found = decide(lambda ball: True if ball > 0 else False if ball < 0 else None, x)
-    if found is None:
+    sign = decide(lambda ball: True if ball > 0 else False if ball < 0 else None, x)
+    if sign is None:
         raise PrecisionError(f"found {echo(x)}, which cannot be told from 0; needed another number")
-    return found
+    return sign
 
 
 def multinomial_laws(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
-    """(p, q) of every way to distribute `count` runs over the outcomes: multinomial laws."""
+    """List (p, q) of every way to distribute `count` runs over the outcomes: multinomial laws."""
     if not laws:
         return []
     shares = [
         [(p**k / arb.fac_ui(k), q**k / arb.fac_ui(k)) for k in range(count + 1)] for p, q in laws
     ]
-    ways, found = arb.fac_ui(count), []
+    ways, products = arb.fac_ui(count), []
 
     def extend(i: int, left: int, p: arb, q: arb) -> None:
         """With every way to distribute what is left over the outcomes from the i-th on."""
         if not left:
-            found.append((p, q))
+            products.append((p, q))
             return
         if i == len(shares) - 1:
             u, v = shares[i][left]
-            found.append((p * u, q * v))
+            products.append((p * u, q * v))
             return
         for k in range(left + 1):
             u, v = shares[i][k]
             extend(i + 1, left - k, p * u, q * v)
 
     extend(0, count, ways, ways)
-    return found
+    return products
 
 
 def binary_profile(part: Atoms, count: int, y: arb, reverse: bool) -> arb:
-    """D(y) of `count` runs with two losses l₀ > l₁, less what is lost at L = ∞:
+    """Compute D(y) of `count` runs with two losses l₀ > l₁, less P(L = ∞).
 
     p^k I(p₀/p; j, k−j+1) − e^y q^k I(q₀/q; j, k−j+1), p = p₀+p₁, q = q₀+q₁, I the incomplete beta
-    function and j the least number of l₀ whose total loss is above y. Where y is on an atom either
-    j is right, for D is continuous.
+    function and j the smallest number of l₀ whose total loss is above y. Where y is on an atom
+    either j is right, for D is continuous.
     """
     (p0, q0), (p1, q1) = losses(part, reverse)
-    least = first_crossing(y, count, (p0 / q0).log(), (p1 / q1).log())
-    if least > count:
+    crossing_count = first_crossing(y, count, (p0 / q0).log(), (p1 / q1).log())
+    if crossing_count > count:
         return arb(0)
-    return _tail(p0, p1, count, least) - y.exp() * _tail(q0, q1, count, least)
+    return _tail(p0, p1, count, crossing_count) - y.exp() * _tail(q0, q1, count, crossing_count)
 
 
 def losses(part: Atoms, reverse: bool) -> tuple[tuple[arb, arb], tuple[arb, arb]]:
@@ -330,7 +338,7 @@ def losses(part: Atoms, reverse: bool) -> tuple[tuple[arb, arb], tuple[arb, arb]
 
 
 def first_crossing(y: arb, count: int, high: arb, low: arb) -> int:
-    """The least number of the larger of two losses with which that of `count` runs is above y."""
+    """Compute the smallest count of the larger loss with which that of `count` runs exceeds y."""
     first = (y - count * low) / (high - low)
     floor = _floor(first)
     return 1 + (math.floor(float(first.mid())) if floor is None else floor)
@@ -338,17 +346,17 @@ def first_crossing(y: arb, count: int, high: arb, low: arb) -> int:
 
 def _floor(x: arb) -> int | None:
     """⌊x⌋, where balls decide it."""
-    found = x.floor().unique_fmpz()
-    return None if found is None else int(found)
+    floor = x.floor().unique_fmpz()
+    return None if floor is None else int(floor)
 
 
-def _tail(first: arb, second: arb, count: int, least: int) -> arb:
-    """Σ_{i>=least} C(k,i) p₀^i p₁^{k−i}."""
+def _tail(first: arb, second: arb, count: int, lowest: int) -> arb:
+    """Compute Σ_{i>=lowest} C(k,i) p₀^i p₁^{k−i}."""
     total = first + second
     whole = total**count
-    if least <= 0:
+    if lowest <= 0:
         return whole
-    return whole * (first / total).beta_lower(arb(least), arb(count - least + 1), 1)
+    return whole * (first / total).beta_lower(arb(lowest), arb(count - lowest + 1), 1)
 
 
 @loss_of.register(FinitePair)

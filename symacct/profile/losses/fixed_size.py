@@ -1,4 +1,4 @@
-"""The privacy loss of noise on samples of fixed size."""
+"""Noise on samples of fixed size has a loss that dominates a record's replacement."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _MOST_PANELS = 2000
 
 @dataclass(frozen=True)
 class FixedSizeGaussian(SummedLoss):
-    """`variance` = σ²/Δ², the share `gamma` of the records in the sample, in (0, 1)."""
+    """Gaussian noise has `variance` = σ²/Δ² and the share `gamma` of the records, in (0, 1)."""
 
     variance: Exact
     gamma: Exact
@@ -68,10 +68,11 @@ class FixedSizeGaussian(SummedLoss):
     def _floats(self) -> tuple[float, float]:
         return float(self.variance), float(self.gamma)
 
-    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+    def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
+        """Return Gauss's nodes on panels to the right of ½, their mirror image, and the rest."""
         variance, gamma = self._floats
         sigma = math.sqrt(variance)
-        edges = self._edges(max(most, 1 - least) + _STEER_REACH * sigma)
+        edges = self._edges(max(highest_order, 1 - lowest_order) + _STEER_REACH * sigma)
         nodes, weights = legendre_floats(_STEER_POINTS)
         half = np.diff(edges)[:, None] / 2
         v = ((edges[:-1] + edges[1:])[:, None] / 2 + half * nodes).ravel()
@@ -91,11 +92,11 @@ class FixedSizeGaussian(SummedLoss):
         return np.linspace(0.0, top, min(math.ceil(top / width), _MOST_PANELS) + 1)
 
     def _rule(self, a: float, far: float, need: float) -> tuple[Floats, Floats, int]:
-        """Panels, the ellipse of each, and how many nodes they need."""
+        """Choose panels, the ellipse of each, and how many nodes they need."""
         variance, gamma = self._floats
         sigma = math.sqrt(variance)
-        most = max(a, 1 - a, 0.5)
-        edges = self._edges(rounded_down(most + sigma * math.sqrt(2 * (need + 3))))
+        farthest = max(a, 1 - a, 0.5)
+        edges = self._edges(rounded_down(farthest + sigma * math.sqrt(2 * (need + 3))))
         middle, half = (edges[1:] + edges[:-1])[:, None] / 2, np.diff(edges)[:, None] / 2
         reach = half * (_ELLIPSES + 1 / _ELLIPSES) / 2
         height = half * (_ELLIPSES - 1 / _ELLIPSES) / 2
@@ -128,7 +129,7 @@ class FixedSizeGaussian(SummedLoss):
         return _sample(self, a, far, need, ctx.prec)
 
     def decay_constants(self, a: float, moment: arb) -> list[End]:
-        """What bounds |F| far out, by parts.
+        """Bound |F| far out by parts: the mass without loss, and the variation of h.
 
         Of h = Q R^b/(log R)′ = (σ²/γ)Q R^{b+1}e^{−w}, b = a and 1−a, h(0) and the variation, as
         |h′| <= Q R^b(((1−γ)e^{−w}+γ)(x+1)/γ + |b+1|). Cells take each factor at the end where it is
@@ -159,7 +160,7 @@ class FixedSizeGaussian(SummedLoss):
 
 @lru_cache(16)
 def _sample(part: FixedSizeGaussian, a: float, far: float, need: float, bits: int) -> Sample:
-    """Gauss's rule on each panel, its error as in `laplace._sample`, and the tail."""
+    """Sum by Gauss's rule on each panel, and bound its error and the tail."""
     edges, ellipses, count = part._rule(a, far, need)
     frame = _Frame(part, a, far)
     losses, weights = [arb(0)], [part.uninformative_mass()]
@@ -177,10 +178,10 @@ def _sample(part: FixedSizeGaussian, a: float, far: float, need: float, bits: in
 
 
 class _Frame:
-    """The parameters in balls, for one real part of the order and |t| <= far."""
+    """A frame holds the parameters in balls, for one real part of the order and |t| <= far."""
 
     def __init__(self, part: FixedSizeGaussian, a: float, far: float) -> None:
-        self.part, self.decay_constants = part, arb(far)
+        self.part, self.far = part, arb(far)
         self.powers = arb(a), 1 - arb(a)
         self.gamma, self.rest = BALL.number(part.gamma), BALL.number(1 - part.gamma)
         self.variance = BALL.number(part.variance)
@@ -192,7 +193,7 @@ class _Frame:
         return 2 * self.variance / self.gamma * self.part._density(arb(0))
 
     def variation(self, b: arb) -> arb:
-        """A bound of ∫|h′|."""
+        """Bound ∫|h′|."""
         top = float(b.max(arb(0))) + _STEER_REACH * float(self.sigma)
         edges = [arb(float(v)) for v in self.part._edges(top, 8)]
         total = arb(0)
@@ -223,7 +224,7 @@ class _Frame:
             weights.append(mass * (b * loss).exp())
 
     def quadrature_error(self, middle: arb, half: arb, ellipse: arb, count: int) -> arb:
-        """What Gauss's rule is off by on a panel, both terms together.
+        """Bound what Gauss's rule is off by on a panel, both terms together.
 
         In the ellipse |Im v|/σ² <= θ <= π/2, so 1−γ+γe^w cos θ <= |R| <= 1−γ+γe^w, and arg R is
         largest at the right end.
@@ -236,13 +237,16 @@ class _Frame:
             ((middle - reach) / self.variance).exp(),
             ((middle + reach) / self.variance).exp() * self.gamma,
         )
-        most = (self.rest + edge).log()
-        least = (self.rest + self.gamma * left * theta.cos()).log()
+        largest_log_modulus = (self.rest + edge).log()
+        smallest_log_modulus = (self.rest + self.gamma * left * theta.cos()).log()
         angle = acb(self.rest + edge * theta.cos(), edge * theta.sin()).arg()
-        turned = self.decay_constants * angle * (1 + arb(2) ** -40)
+        turned = self.far * angle * (1 + arb(2) ** -40)
         nearest = (middle - reach + arb(0.5)).max(arb(0))
         exponent = turned + (height**2 - nearest**2) / (2 * self.variance)
-        grown = sum(((b * most).max(b * least) + exponent).exp() for b in self.powers)
+        grown = sum(
+            ((b * largest_log_modulus).max(b * smallest_log_modulus) + exponent).exp()
+            for b in self.powers
+        )
         grown /= (2 * arb.pi()).sqrt() * self.sigma
         return arb(64) / 15 * half * grown * ellipse ** (-2 * count) / (1 - ellipse**-2)
 
@@ -276,7 +280,7 @@ _LAPLACE_ELLIPSES = np.geomspace(1.02, 60.0, 60)
 
 @dataclass(frozen=True)
 class FixedSizeLaplace(SummedLoss):
-    """`mixture` is the noise on a Poisson sample, at the share of the records in the sample."""
+    """Laplace noise has the `mixture` on a Poisson sample, at the share of the records."""
 
     mixture: LaplaceLoss
 
@@ -295,7 +299,8 @@ class FixedSizeLaplace(SummedLoss):
 
     # --- float64: where to look
 
-    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+    def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
+        """Return the atoms and Gauss's nodes on [s/2, s], their mirror image, and the rest."""
         s, gamma = float(self.shift), float(self.gamma)
         nodes, weights = legendre_floats(_LAPLACE_STEER_POINTS)
         x = np.append(s * (3 + nodes) / 4, s)
@@ -308,7 +313,7 @@ class FixedSizeLaplace(SummedLoss):
         )
 
     def _rule(self, a: float, far: float, need: float) -> tuple[float, int]:
-        """The ellipse and the fewest nodes for an error of about e^{−need} F(a)."""
+        """Choose the ellipse and the fewest nodes for an error of about e^{−need} F(a)."""
         s, gamma = float(self.shift), float(self.gamma)
         log_moment = float(self.float_moments(np.array([a]))[0][0])
         reach, theta = (
@@ -317,10 +322,12 @@ class FixedSizeLaplace(SummedLoss):
         )
         left, right = s / 2 - 2 * reach, s / 2 + 2 * reach
         safe = np.minimum(theta, 1.5)
-        most = np.log1p(gamma * np.expm1(right))
-        least = np.log(1 - gamma + gamma * np.exp(left) * np.cos(safe))
+        largest_log_modulus = np.log1p(gamma * np.expm1(right))
+        smallest_log_modulus = np.log(1 - gamma + gamma * np.exp(left) * np.cos(safe))
         angle = np.angle(1 - gamma + gamma * np.exp(right + 1j * safe))
-        powers = (b * end for b in (a, 1 - a) for end in (most, least))
+        powers = (
+            b * end for b in (a, 1 - a) for end in (largest_log_modulus, smallest_log_modulus)
+        )
         height = np.maximum.reduce(list(powers)) + far * angle + reach - 3 * s / 4
         wanted = need + 4 + height - log_moment - np.log1p(-(_LAPLACE_ELLIPSES**-2.0))
         counts = np.where(theta < safe + 1e-9, wanted / (2 * np.log(_LAPLACE_ELLIPSES)), np.inf)
@@ -336,9 +343,10 @@ class FixedSizeLaplace(SummedLoss):
         return _laplace_sample(self, a, far, need, ctx.prec)
 
     def decay_constants(self, a: float, moment: arb) -> list[End]:
-        """The atoms, and by parts 2(h(s/2) + h(s)) of either power b, h = e^{s−3x}R^{b+1}/4γ:
+        """Bound |F| far out by the atoms, and by parts 2(h(s/2) + h(s)) of either power b.
 
-        (log h)′ = −3 + 2(b+1)γe^{2x−s}/R changes its sign at most once, from − to +.
+        h = e^{s−3x}R^{b+1}/4γ, and (log h)′ = −3 + 2(b+1)γe^{2x−s}/R changes its sign at most once,
+        from − to +.
         """
         s, gamma = BALL.number(self.shift), BALL.number(self.gamma)
         top, atoms, falling = self.largest(False), self.uninformative_mass(), arb(0)
@@ -367,7 +375,7 @@ class FixedSizeLaplace(SummedLoss):
 
 @lru_cache(16)
 def _laplace_sample(part: FixedSizeLaplace, a: float, far: float, need: float, bits: int) -> Sample:
-    """Gauss's rule on [s/2, s], and the atoms."""
+    """Sum over the atoms, and by Gauss's rule on [s/2, s]."""
     ellipse, count = part._rule(a, far, need)
     s, gamma = BALL.number(part.shift), BALL.number(part.gamma)
     losses, weights = [arb(0)], [part.uninformative_mass()]
@@ -384,16 +392,22 @@ def _laplace_sample(part: FixedSizeLaplace, a: float, far: float, need: float, b
 
 
 def _off(part: FixedSizeLaplace, a: float, far: float, rho: arb, count: int) -> arb:
-    """What the rule is off by for both powers, as in `laplace._sample`."""
+    """Bound what the rule is off by for both powers, as in `laplace._sample`."""
     s, gamma = BALL.number(part.shift), BALL.number(part.gamma)
     reach, theta = s * (rho + 1 / rho) / 8, s * (rho - 1 / rho) / 4
     if not theta <= arb.pi() / 2:
         return arb.pos_inf()
     left, edge = (s / 2 - 2 * reach).exp(), gamma * (s / 2 + 2 * reach).exp()
-    most, least = (1 - gamma + edge).log(), (1 - gamma + gamma * left * theta.cos()).log()
+    largest_log_modulus, smallest_log_modulus = (
+        (1 - gamma + edge).log(),
+        (1 - gamma + gamma * left * theta.cos()).log(),
+    )
     angle = acb(1 - gamma + edge * theta.cos(), edge * theta.sin()).arg()
     turned = arb(far) * angle * (1 + arb(2) ** -40) + reach - 3 * s / 4
-    powers = (((b * most).max(b * least) + turned).exp() / 2 for b in (arb(a), 1 - arb(a)))
+    powers = (
+        ((b * largest_log_modulus).max(b * smallest_log_modulus) + turned).exp() / 2
+        for b in (arb(a), 1 - arb(a))
+    )
     return arb(64) / 15 * s / 4 * sum(powers, arb(0)) * rho ** (-2 * count) / (1 - rho**-2)
 
 
@@ -420,12 +434,12 @@ _WEIGHTS = (0.25, 0.5, 0.7, 0.85, 0.95, 0.99)  # of the bell about 0, for bounds
 # Proved in docs/proofs/triples.md, Lemmas smooth-class, one-edge and equilateral.
 @dataclass(frozen=True)
 class Equilateral(SummedLoss):
-    """`delta` = Δ/σ, the share `gamma` of the records in the sample, in (0, 1)."""
+    """Three means equally far apart have `delta` = Δ/σ and the share `gamma` in (0, 1)."""
 
     delta: Fraction
     gamma: Fraction
 
-    least_order = 1.0
+    lowest_order = 1.0
     refuses_far_orders = True
 
     def triple(self, a: float) -> Triple:
@@ -435,8 +449,8 @@ class Equilateral(SummedLoss):
 
     # --- float64: where to look
 
-    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
-        reach = max(most, 1 - least)
+    def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
+        reach = max(highest_order, 1 - lowest_order)
         half, rise = float(self.delta) / 2, math.sqrt(3) / 2 * float(self.delta)
         z = np.arange(0, reach * half + _EQUILATERAL_REACH, _STEER_STEP)
         z = np.concatenate([-z[:0:-1], z])[:, None]
@@ -449,14 +463,14 @@ class Equilateral(SummedLoss):
     def _log_laws(self, z: Floats, y: Floats) -> tuple[Floats, Floats]:
         delta, gamma = float(self.delta), float(self.gamma)
         across = math.sqrt(3) / 2 * delta * y - delta**2 / 2
-        rest, own = math.log1p(-gamma), math.log(gamma)
+        rest, log_gamma = math.log1p(-gamma), math.log(gamma)
         return (
-            np.logaddexp(rest, own + across + delta / 2 * z),
-            np.logaddexp(rest, own + across - delta / 2 * z),
+            np.logaddexp(rest, log_gamma + across + delta / 2 * z),
+            np.logaddexp(rest, log_gamma + across - delta / 2 * z),
         )
 
     def rule(self, a: float, far: float, need: float) -> tuple[PlaneRule, BellMajorant]:
-        """Steps, heights, and what bounds the integrand; `_sample` proves what they are worth."""
+        """Choose steps, heights, and what bounds the integrand; `_sample` proves their worth."""
         log_moment, half = float(self.float_moments(np.array([a]))[0][0]), float(self.delta) / 2
         log_tolerance = log_moment - need - 4
         bound = BellMajorant.best(self.triple(a), log_tolerance)
@@ -476,7 +490,7 @@ class Equilateral(SummedLoss):
         return PlaneRule((first, second), heights, log_tolerance), bound
 
     def _log_turned(self, bound: BellMajorant, turn: float) -> float:
-        """About log of `_turned`/F(a)."""
+        """Estimate log of `_turned`/F(a)."""
         delta, gamma = float(self.delta), float(self.gamma)
         log_x = self.levels(turn)
         share = 1 / (1 + (1 - gamma) / gamma * np.exp(-log_x))
@@ -498,14 +512,14 @@ class Equilateral(SummedLoss):
         return PlaneRule((step, step), (1.0, 1.0), log_moment - need - 4)
 
     def curvature_bounds(self, a: float, far: float) -> tuple[arb, arb]:
-        """Bounds of ∫|f_zz| and ∫|f_yy|, f = φm^a n^{1−a}e^{itL}, |t| <= far; the best of some."""
+        """Bound ∫|f_zz| and ∫|f_yy|, f = φm^a n^{1−a}e^{itL}, |t| <= far, by some bells."""
         triple = self.triple(a)
         bounds = (BellMajorant.weighted(triple, math.log(w)) for w in _WEIGHTS)
         bents = (self._curvature_bound_by(bound, arb(a), arb(far)) for bound in bounds)
         return min(bents, key=lambda both: float((both[0] + both[1]).mid()))
 
     def _curvature_bound_by(self, bound: BellMajorant, a: arb, t: arb) -> tuple[arb, arb]:
-        """By the bells above |f|.
+        """Bound both integrals by the bells above |f|.
 
         |f_zz| <= |f|(2s_z² + 2t²L_z² + |s_zz| + t|L_zz|), s = log|f|, and so in y; the slopes of
         log m and log n are p_m and p_n times at most δ, p_m <= min(γX/(1−γ), 1).
@@ -530,7 +544,7 @@ class Equilateral(SummedLoss):
         return np.asarray(float(self.delta) * deviations)
 
     def terms(self, line: OrderLine, need: float) -> int:
-        """About; LimitError where to bound the moments far away would take too many."""
+        """Estimate the nodes; LimitError where bounds of far moments would take too many."""
         rule, _ = self.rule(line.a, line.h * line.last, need)
         if line.last:
             self._refuse_dear(line.a)
@@ -550,26 +564,26 @@ class Equilateral(SummedLoss):
         return _equilateral_sample(self, a, far, need, ctx.prec)
 
     def decay_constants(self, a: float, moment: arb) -> list[End]:
-        """What bounds |F| far out, by parts in z.
+        """Bound |F| far out, by parts in z.
 
         L rises with L_z = (δ/2)(p_m+p_n), |L_zz| <= (δ/2)L_z, and the logarithm of g = φm^a n^{1−a}
         has a slope of at most |z| + (δ/2)(a p_m + (a−1)p_n). So |F| t <= ∫g((|z|+δ/2)/L_z + a), and
         1/(p_m+p_n) <= 1 + ((1−γ)/γ)e^{δ²/2−ry}. Or so above some y alone, where that is not large,
         and below it ∫g.
         """
-        found = []
+        constants = []
         for start in _STARTS:
             halves = [self._halved(arb(a), arb(share), arb(start)) for share in _SHARES]
             below = BALL.minimum(*(below for below, _ in halves))
             steep = BALL.minimum(*(steep for _, steep in halves))
-            found.append((below, steep * 2 / ball(self.delta) + arb(a) * moment))
-        return found
+            constants.append((below, steep * 2 / ball(self.delta) + arb(a) * moment))
+        return constants
 
     def _halved(self, a: arb, share: arb, start: arb) -> tuple[arb, arb]:
-        """E_q[g; y < start] and E_q[g(|z|+δ/2)(1 + odds e^{−ry}); y >= start], g = m^a n^{1−a}:
+        """Bound E_q[g; y < start] and E_q[g(|z|+δ/2)(1 + odds e^{−ry}); y >= start].
 
-        n >= 1−γ, and m^a <= (1−w)^{1−a}(1−γ)^a + w^{1−a}(γX)^a, 0 < w < 1, by convexity; X^a tilts
-        q to z ~ N(aδ/2, 1), y ~ N(ar, 1).
+        g = m^a n^{1−a}, n >= 1−γ, and m^a <= (1−w)^{1−a}(1−γ)^a + w^{1−a}(γX)^a, 0 < w < 1, by
+        convexity; X^a tilts q to z ~ N(aδ/2, 1), y ~ N(ar, 1).
         """
         delta, gamma = ball(self.delta), ball(self.gamma)
         rest, rise = 1 - gamma, arb(3).sqrt() / 2 * delta
@@ -583,7 +597,7 @@ class Equilateral(SummedLoss):
         return below, steep
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """γTV at 0; elsewhere between 0 and the largest of one run, that of the mixture."""
+        """Compute γTV at 0; elsewhere bound it by 0 and the largest of one run, the mixture's."""
         gamma = ball(self.gamma)
         if y == 0:
             return gamma * (ball(self.delta) / arb(8).sqrt()).erf()
@@ -605,7 +619,7 @@ def _refuse_many(nodes: float, most: int) -> None:
 
 @lru_cache(16)
 def _equilateral_sample(part: Equilateral, a: float, far: float, need: float, bits: int) -> Sample:
-    """By the trapezoidal rule, or far away and for few digits by the midpoints of wide cells."""
+    """Sum by trapezoids, or far away and for few digits by the midpoints of wide cells."""
     rule, bound = part.rule(a, far, need)
     cells = part.cells(a, far, need)
     if math.prod(cells.steps) > math.prod(rule.steps):
@@ -616,7 +630,7 @@ def _equilateral_sample(part: Equilateral, a: float, far: float, need: float, bi
 def _summed(
     part: Equilateral, a: float, rule: PlaneRule, bound: BellMajorant, error: Callable[[arb], arb]
 ) -> Sample:
-    """Nodes of the plane; `error` is that of the sum over all, what is left out is added."""
+    """Sum over nodes of the plane; `error` is that of the sum over all, what is cut is added."""
     rows = list(rows_of(rule, bound))
     losses, weights = [], []
     for loss, weight in _nodes(part, arb(a), rule, rows):
@@ -630,7 +644,7 @@ def _summed(
 def _aliases(
     part: Equilateral, a: float, far: float, bound: BellMajorant, rule: PlaneRule, total: arb
 ) -> arb:
-    """What the trapezoidal rule is off by: the integrals of |f| over shifted planes."""
+    """Bound what the trapezoidal rule is off by: the integrals of |f| over shifted planes."""
     delta, rise = ball(part.delta), arb(3).sqrt() / 2 * ball(part.delta)
     theta = delta / 2 * arb(rule.heights[0]) + rise * arb(rule.heights[1])
     share = shifted_planes((delta / 2, -delta / 2, rise), arb(a), rule)
@@ -640,14 +654,14 @@ def _aliases(
 
 
 def _off_midpoints(part: Equilateral, a: float, far: float, cells: PlaneRule) -> arb:
-    """(h²/8)∫|f″| in each coordinate; any row of a bell's sum is at most 1 + h of it."""
+    """Bound (h²/8)∫|f″| in each coordinate; any row of a bell's sum is at most 1 + h of it."""
     h, across = (arb(step) for step in cells.steps)
     first, second = part.curvature_bounds(a, far)
     return (h * h * (1 + across) * first + across * across * second) / 8
 
 
 def _turned(part: Equilateral, bound: BellMajorant, turn: arb, moment: arb) -> arb:
-    """A bound of ∫φm^a n^{1−a}e^{t(|arg m|+|arg n|)} on the shifted planes.
+    """Bound ∫φm^a n^{1−a}e^{t(|arg m|+|arg n|)} on the shifted planes.
 
     |arg m| <= 2p tan(θ/2), p = γX/m. Where X, Y <= x both p are at most γx/(1−γ+γx), so level by
     level; X > x and Y > x are half-planes, and the bells bound the integrand.
@@ -671,7 +685,7 @@ def _turned(part: Equilateral, bound: BellMajorant, turn: arb, moment: arb) -> a
 def _nodes(
     part: Equilateral, a: arb, rule: PlaneRule, rows: list[tuple[int, int, int]]
 ) -> Iterator[tuple[arb, arb]]:
-    """(log(m/n), h₁h₂φm^a n^{1−a}) at every node."""
+    """Yield (log(m/n), h₁h₂φm^a n^{1−a}) at every node."""
     delta, gamma = ball(part.delta), ball(part.gamma)
     rest, rise = 1 - gamma, arb(3).sqrt() / 2 * delta
     step, across = arb(rule.steps[0]), arb(rule.steps[1])

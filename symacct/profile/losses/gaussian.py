@@ -15,30 +15,32 @@ from symacct.analysis.normal_tails import hockey_stick
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact, LazyModule
 from symacct.laws.neighbours import NormalShift
-from symacct.profile.float_laws import TailsInFloats
 from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.sampled_gaussian import SampledGaussian, normal_tails
 from symacct.profile.part import Floats, OrderLine, Part, Runs
 from symacct.profile.proofs import GAUSSIAN
-from symacct.profile.written_laws import Write, WrittenLaws, normals
 
 if TYPE_CHECKING:
+    from symacct.profile import written_laws
+    from symacct.profile.float_laws import TailsInFloats
     from symacct.profile.losses import allocated, fixed_size, normal_mixtures
 else:  # a question of Poisson samples alone needs none of them
     allocated, fixed_size, normal_mixtures = (
         LazyModule(f"symacct.profile.losses.{file}")
         for file in ("allocated", "fixed_size", "normal_mixtures")
     )
+    written_laws = LazyModule("symacct.profile.written_laws")
 
 
 @dataclass(frozen=True)
 class GaussianLoss(Part):
-    """`ratio` = Δ²/σ², summed over all the Gaussian runs: F(z) = e^{(z²−z)s²/2}."""
+    """Gaussian noise on all of the data has F(z) = e^{(z²−z)s²/2}; `ratio` = Δ²/σ² of all runs."""
 
     ratio: Exact
 
     symmetric = True  # z ↦ 1 − z exchanges the two laws
     proof = GAUSSIAN
+    has_closed_sums = True
 
     @property
     def gaussian_ratio(self) -> Exact:
@@ -62,9 +64,9 @@ class GaussianLoss(Part):
         return allocated.AllocatedGaussian(self.ratio, steps)
 
     def in_groups(self, gamma: Exact, added: int, removed: int) -> Part:
-        """Poisson samples of so many records more, against those of other ones: opposite answers.
+        """Return the loss of `added` records on Poisson samples against `removed` ones.
 
-        Each is in the sample with probability γ.
+        Their answers are opposite, and each is in the sample with probability γ.
         """
         upper, lower = (
             [(math.comb(n, j) * gamma**j * (1 - gamma) ** (n - j), j) for j in range(n + 1)]
@@ -99,11 +101,11 @@ class GaussianLoss(Part):
         return (arb(a) ** 2 - arb(a) - arb(t) ** 2) * BALL.number(self.ratio) / 2
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """The divergence of two normal laws of one variance."""
+        """Compute the divergence of two normal laws of one variance."""
         return hockey_stick(y, BALL.number(self.ratio).sqrt())
 
-    def in_latex(self, write: Write) -> WrittenLaws:
-        return WrittenLaws(*normals(1 / self.ratio, write))
+    def in_latex(self, write: written_laws.Write) -> written_laws.WrittenLaws:
+        return written_laws.WrittenLaws(*written_laws.normals(1 / self.ratio, write))
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)

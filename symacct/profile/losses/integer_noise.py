@@ -1,4 +1,4 @@
-"""Noise on whole numbers: P = (1−γ)Q + γP₀ against Q, the loss an atom at every outcome."""
+"""Noise on whole numbers has an atom of the loss at every outcome: P = (1−γ)Q + γP₀ against Q."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from symacct.profile.lattices import discrete_gaussian_form, integer_form
 from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, LossLattice, OrderLine, Part
-from symacct.profile.proofs import INTEGERS, LATTICE, ONE_INTEGER
+from symacct.profile.proofs import INTEGERS, LATTICE, SINGLE_INTEGER
 from symacct.profile.roots import Value
 from symacct.profile.written_laws import Write, WrittenLaws, mixed
 
@@ -40,7 +40,7 @@ _SPARE = 10.0  # nats
 
 
 class OutcomeMasses(NamedTuple):
-    """The masses of an outcome, and log(p/q)."""
+    """An outcome has the masses p and q, and the loss log(p/q)."""
 
     p: arb
     q: arb
@@ -49,7 +49,7 @@ class OutcomeMasses(NamedTuple):
 
 @dataclass(frozen=True)
 class IntegerLoss(SummedLoss):
-    """The noise, and the sampling rate `gamma` in (0, 1].
+    """Noise on whole numbers is sampled at the rate `gamma` in (0, 1].
 
     F does not decay, as that of finitely many outcomes: of several runs another part must, or
     they are few, or on a grid.
@@ -58,8 +58,9 @@ class IntegerLoss(SummedLoss):
     noise: IntegerSums
     gamma: Exact = Fraction(1)
 
-    proof = ONE_INTEGER
+    proof = SINGLE_INTEGER
     is_atomic = True
+    has_closed_sums = True
     may_be_chosen = False
     decays_slowly = True
 
@@ -83,13 +84,13 @@ class IntegerLoss(SummedLoss):
     def _lattice_masses(self, reverse: bool, bits: int) -> tuple[arb, list[arb]]:
         """Exchanged by k ↦ Δ − k, both ways are one."""
         known, _ = self.known(False, bits * math.log(2))
-        return known[0].loss, [one.p for one in known]
+        return known[0].loss, [outcome.p for outcome in known]
 
     @classmethod
     def form_of_runs(
         cls, runs: Sequence[tuple[Self, int]], reverse: bool
     ) -> tuple[Value, Proof] | None:
-        """Of one discrete Gaussian noise, or a sum over all outcomes if they are few."""
+        """Return D of one discrete Gaussian noise, or a sum over all outcomes if they are few."""
         if (form := discrete_gaussian_form(tuple(runs))) is not None:
             return form, LATTICE
         form = integer_form(tuple(runs), reverse)
@@ -99,8 +100,8 @@ class IntegerLoss(SummedLoss):
         """This loss in a sample, where P is mixed once more."""
         return IntegerLoss(self.noise, self.gamma * gamma)
 
-    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
-        kept = self.noise.outcomes(least, most, _STEERING_NATS)
+    def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
+        kept = self.noise.outcomes(lowest_order, highest_order, _STEERING_NATS)
         log_weights, log_ratios = self.noise.in_floats(kept)
         if self.gamma == 1:
             return log_weights, log_ratios
@@ -108,7 +109,7 @@ class IntegerLoss(SummedLoss):
         return log_weights, np.logaddexp(math.log1p(-rate), math.log(rate) + log_ratios)
 
     def in_floats(self, reverse: bool, rare: float) -> OutcomesInFloats | None:
-        """Of discrete Gaussian noise: masses over what those that count come to at least."""
+        """Give discrete Gaussian noise by its outcomes, over the total of those that count."""
         if not isinstance(self.noise, DiscreteGaussian):
             return None
         kept = self.noise.outcomes(0.0, 1.0, -math.log(rare))
@@ -132,7 +133,10 @@ class IntegerLoss(SummedLoss):
         return OutcomesInFloats(p / total, losses, left_out + (units + 2 * off) * UNIT)
 
     def sample(self, a: float, far: float, need: float) -> Sample:
-        """The outcomes that count; of the others (P/Q)^a <= 1 + (P₀/Q)^a, as P/Q is between."""
+        """Sum over the outcomes that count.
+
+        Of the others (P/Q)^a <= 1 + (P₀/Q)^a, as P/Q is between 1 and P₀/Q.
+        """
         kept = self._kept(a, need)
         known = _weighed(self, kept, ctx.prec)
         weights = [q * (arb(a) * x).exp() for q, x in known]
@@ -145,7 +149,7 @@ class IntegerLoss(SummedLoss):
         return self.noise.outcomes(a, a, need + self._over(a))
 
     def _over(self, a: float) -> float:
-        """About log E_Q[(P₀/Q)^a]/F(a), in which the rest of the outcomes is bounded."""
+        """Estimate log E_Q[(P₀/Q)^a]/F(a), by which the rest of the outcomes is bounded."""
         every, order = IntegerLoss(self.noise), np.array([a])
         with np.errstate(invalid="ignore"):
             over = float(every.float_moments(order)[0][0] - self.float_moments(order)[0][0])
@@ -155,30 +159,30 @@ class IntegerLoss(SummedLoss):
         return float(self.float_moments(np.array([a]))[0][0])
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """log F(a): a sum over atoms comes as near to it as one likes again and again."""
+        """Bound log|F| by log F(a): a sum over atoms comes near to it again and again."""
         need = _SPARE - math.log(slack)
         return self.transform(OrderLine(a, 1.0, 0), need)[0].real.log()
 
     def known(self, reverse: bool, need: float) -> tuple[list[OutcomeMasses], arb]:
-        """The outcomes but for about e^{−need} of both laws, exchanged if `reverse`; the rest."""
-        kept, found = self.noise.outcomes(0.0, 1.0, need), []
+        """List the outcomes but for about e^{−need} of both laws, and bound the rest."""
+        kept, outcomes = self.noise.outcomes(0.0, 1.0, need), []
         for q, loss in _weighed(self, kept, ctx.prec):
             p = q * loss.exp()
-            found.append(OutcomeMasses(q, p, -loss) if reverse else OutcomeMasses(p, q, loss))
-        return found, self.noise.left_out(1.0, kept)
+            outcomes.append(OutcomeMasses(q, p, -loss) if reverse else OutcomeMasses(p, q, loss))
+        return outcomes, self.noise.left_out(1.0, kept)
 
     def outcomes_but_for(self, need: float, reverse: bool) -> tuple[list[tuple[arb, arb]], arb]:
         known, left_out = self.known(reverse, need)
         return [(p, q) for p, q, _ in known], left_out
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """E_Q[(m − e^y)₊], or E_Q[(1 − e^y m)₊] if `reverse`, m = 1−γ+γP₀/Q"""
+        """Compute E_Q[(m − e^y)₊], or E_Q[(1 − e^y m)₊] if `reverse`, m = 1−γ+γP₀/Q."""
         grown, rate, zero = y.exp(), BALL.number(self.gamma), arb(0)
 
         def surplus(log_ratio: arb) -> arb:
             m = 1 + rate * log_ratio.expm1()
-            found: arb = (1 - grown * m if reverse else m - grown).max(zero)
-            return found
+            value: arb = (1 - grown * m if reverse else m - grown).max(zero)
+            return value
 
         total: arb = self.noise.in_balls(surplus, 1, False)
         return total

@@ -1,4 +1,4 @@
-"""Laplace noise: P = (1−γ)Q + γ·Lap(s) against Q = Lap(0), of scale 1, s = Δ/b.
+"""Laplace noise has the loss of P = (1−γ)Q + γ·Lap(s) against Q = Lap(0), of scale 1, s = Δ/b.
 
 Under Q the noise is below 0 with probability ½ and above s with e^{−s}/2: two atoms of the loss;
 between them R(x) = 1−γ+γe^{2x−s} rises. With 0 <= x <= s
@@ -58,12 +58,13 @@ _CLOSED = 32  # products that two exponentials take
 
 @dataclass(frozen=True)
 class LaplaceLoss(SummedLoss):
-    """`shift` = Δ/b, the sampling rate `gamma` in (0, 1]."""
+    """Laplace noise on a Poisson sample has `shift` = Δ/b and the rate `gamma` in (0, 1]."""
 
     shift: Exact
     gamma: Exact = Fraction(1)
 
     ends_in_atoms = True
+    has_closed_sums = True
     decays_slowly = True
     proof = LAPLACE
 
@@ -101,7 +102,7 @@ class LaplaceLoss(SummedLoss):
 
     # --- float64: where to look
 
-    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+    def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
         """The two atoms, and points between them."""
         shift, (nodes, weights) = float(self.shift), legendre_floats(_STEER_POINTS)
         x = np.concatenate([[0.0, shift], shift * (1 + nodes) / 2])
@@ -111,7 +112,7 @@ class LaplaceLoss(SummedLoss):
         )
 
     def in_floats(self, reverse: bool, rare: float) -> TailsInFloats:
-        """Between 0 and s the loss log(1−γ+γe^{2x−s}) rises."""
+        """Give the law by tails: between 0 and s the loss log(1−γ+γe^{2x−s}) rises."""
         s, g, rest = nearest(self.shift), nearest(self.gamma), nearest(1 - self.gamma)
         with ctx.workprec(BITS):
             low, high = (
@@ -120,22 +121,25 @@ class LaplaceLoss(SummedLoss):
             )
 
         def beyond(losses: Floats) -> Beyond:
+            """Compute the masses beyond some losses, and what float64 loses of them."""
             w, turned = unsampled(-losses if reverse else losses, g, rest)
             x = (s + w) / 2
             inside = np.clip(x, 0.0, s)
-            own, moved = np.exp(-inside) / 2, np.exp(inside - s) / 2
+            q_mass, shifted_mass = np.exp(-inside) / 2, np.exp(inside - s) / 2
             if reverse:
-                own, moved = 1 - own, moved
-                own, moved = (
-                    np.where(x > s, 1.0, np.where(x <= 0, 0.0, part)) for part in (own, moved)
+                q_mass, shifted_mass = 1 - q_mass, shifted_mass
+                q_mass, shifted_mass = (
+                    np.where(x > s, 1.0, np.where(x <= 0, 0.0, part))
+                    for part in (q_mass, shifted_mass)
                 )
-                p, q = own, rest * own + g * moved
+                p, q = q_mass, rest * q_mass + g * shifted_mass
             else:
-                moved = 1 - moved
-                own, moved = (
-                    np.where(x < 0, 1.0, np.where(x >= s, 0.0, part)) for part in (own, moved)
+                shifted_mass = 1 - shifted_mass
+                q_mass, shifted_mass = (
+                    np.where(x < 0, 1.0, np.where(x >= s, 0.0, part))
+                    for part in (q_mass, shifted_mass)
                 )
-                p, q = rest * own + g * moved, own
+                p, q = rest * q_mass + g * shifted_mass, q_mass
             short = (26 * turned + 40 * s + FEW) * UNIT
             return Beyond(p, q, short, np.zeros(len(q), dtype=bool))
 
@@ -168,29 +172,30 @@ class LaplaceLoss(SummedLoss):
 
     # Proved in docs/proofs/losses.md, Lemma laplace-decay.
     def decay_constants(self, a: float, moment: arb) -> list[End]:
-        """The atoms, and by parts 2(h(0) + h(s)), h = ½e^{−x}R^a/(log R)′ = e^{s−3x}R^{a+1}/(4γ).
+        """Bound |F| far out by the atoms A, and by parts C = 2(h(0) + h(s)).
 
-        (log h)′ = −3 + 2(a+1)γe^{2x−s}/R changes its sign at most once, from − to +, so that h
-        varies by at most h(0) + h(s). Unsampled it is at most the atoms' share times 1 + 1/|2z−1|.
+        h = ½e^{−x}R^a/(log R)′ = e^{s−3x}R^{a+1}/(4γ), and (log h)′ = −3 + 2(a+1)γe^{2x−s}/R
+        changes its sign at most once, from − to +, so that h varies by at most h(0) + h(s).
+        Unsampled it is at most the atoms' share times 1 + 1/|2z−1|.
         """
         shift, order = BALL.number(self.shift), arb(a)
         low, high = self.frequencies()
         atoms = ((order * low).exp() + (order * high - shift).exp()) / 2
         falling = (shift + (order + 1) * low).exp() + ((order + 1) * high - 2 * shift).exp()
-        found = [(atoms, falling / (2 * BALL.number(self.gamma)))]
-        return [*found, (atoms, atoms / 2)] if self.gamma == 1 else found
+        constants = [(atoms, falling / (2 * BALL.number(self.gamma)))]
+        return [*constants, (atoms, atoms / 2)] if self.gamma == 1 else constants
 
     def frequencies(self) -> list[arb]:
         return [-self.largest(True), self.largest(False)]
 
     def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
-        """½e^{aL₀} + …, with bounds g(L)e^{aL}/t^{j+1} at either end of the density g of L,
+        """Bound the amplitudes at either end by the atom, and by g(L)e^{aL}/t^{j+1}.
 
-        κe^{−L/2}(1−(1−γ)e^{−L})^{−3/2} = Σ c_m e^{−(m+½)L}, c_m >= 0: each term, integrated against
-        e^{zL}, is c_m e^{(z−m−½)L}/(z−m−½) at the ends, and |z−m−½| >= t.
+        g is the density of L, κe^{−L/2}(1−(1−γ)e^{−L})^{−3/2} = Σ c_m e^{−(m+½)L}, c_m >= 0: each
+        term, integrated against e^{zL}, is c_m e^{(z−m−½)L}/(z−m−½) at the ends, and |z−m−½| >= t.
         """
         shift, scale = BALL.number(self.shift), 1 / (4 * BALL.number(self.gamma))
-        found = []
+        bounds = []
         for loss, atom, density in zip(
             self.frequencies(),
             [arb(0.5), (-shift).exp() / 2],
@@ -199,11 +204,14 @@ class LaplaceLoss(SummedLoss):
         ):
             tilt = (arb(a) * loss).exp()
             tail = [density * loss.exp() * tilt * arb(t) ** (-j - 1) for j in range(length)]
-            found.append(arb_poly([tilt * atom]) + arb_poly(tail))
-        return found
+            bounds.append(arb_poly([tilt * atom]) + arb_poly(tail))
+        return bounds
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """γ(1−e^{x−s}), x where the loss is y; of (Q, P) γe^{y+x−s}(e^x−1), x where it is −y."""
+        """Compute γ(1−e^{x−s}), x where the loss is y.
+
+        Of (Q, P) it is γe^{y+x−s}(e^x−1), x where the loss is −y.
+        """
         shift, gamma = BALL.number(self.shift), BALL.number(self.gamma)
         ratio = (-y if reverse else y).expm1() / gamma + 1
         if not ratio > 0:
@@ -242,7 +250,7 @@ class LaplaceLoss(SummedLoss):
 
 @lru_cache(16)
 def _sample(part: LaplaceLoss, a: float, far: float, need: float, bits: int) -> Sample:
-    """The atoms, and Gauss's rule between them.
+    """Sum over the atoms, and by Gauss's rule between them.
 
     With J nodes, for a function that is at most m in the ellipse with the foci 0, s and the sum ρ
     of its half-axes over s/2, it is off by at most (s/2)(64/15) m ρ^{−2J}/(1−ρ^{−2}).
@@ -260,7 +268,7 @@ def _sample(part: LaplaceLoss, a: float, far: float, need: float, bits: int) -> 
 
 
 def _most(part: LaplaceLoss, a: float, far: float, rho: arb) -> arb:
-    """An upper bound of |½e^{−x}R^{a+it}| in the ellipse for 0 <= t <= far.
+    """Bound |½e^{−x}R^{a+it}| in the ellipse for 0 <= t <= far.
 
     There |Im 2x| <= θ <= π/2, so 1−γ+γe^w cos θ <= |R| <= 1−γ+γe^w, and arg R, which grows
     with w and with θ, is largest at the right end.
@@ -270,14 +278,19 @@ def _most(part: LaplaceLoss, a: float, far: float, rho: arb) -> arb:
     if not theta <= arb.pi() / 2:
         return arb.pos_inf()
     left, right = gamma * (-2 * reach).exp(), gamma * (2 * reach).exp()
-    most, least = (1 - gamma + right).log(), (1 - gamma + left * theta.cos()).log()
+    largest_log_modulus, smallest_log_modulus = (
+        (1 - gamma + right).log(),
+        (1 - gamma + left * theta.cos()).log(),
+    )
     angle = acb(1 - gamma + right * theta.cos(), right * theta.sin()).arg()
-    height = (a * most).max(a * least) + far * angle * (1 + arb(2) ** -40)
+    height = (a * largest_log_modulus).max(a * smallest_log_modulus) + far * angle * (
+        1 + arb(2) ** -40
+    )
     return (reach - half + height).exp() / 2
 
 
 def _rule(part: LaplaceLoss, a: float, far: float, need: float) -> tuple[float, int]:
-    """The ellipse and the fewest nodes for an error of about e^{−need} F(a); float64."""
+    """Choose the ellipse and the fewest nodes for an error of about e^{−need} F(a); float64."""
     shift, gamma = float(part.shift), float(part.gamma)
     log_moment, best = float(part.float_moments(np.array([a]))[0][0]), (math.inf, 1.5)
     for rho in (float(x) for x in _ELLIPSES):
@@ -286,9 +299,15 @@ def _rule(part: LaplaceLoss, a: float, far: float, need: float) -> tuple[float, 
             break
         left, right = -2 * reach, 2 * reach
         top = cmath.log(1 - gamma + gamma * cmath.exp(complex(right, theta)))
-        most = math.log1p(gamma * math.expm1(right))
-        least = math.log(1 - gamma + gamma * math.exp(left) * math.cos(theta))
-        height = max(a * most, a * least) + far * top.imag + reach - shift / 2 - log_moment
+        largest_log_modulus = math.log1p(gamma * math.expm1(right))
+        smallest_log_modulus = math.log(1 - gamma + gamma * math.exp(left) * math.cos(theta))
+        height = (
+            max(a * largest_log_modulus, a * smallest_log_modulus)
+            + far * top.imag
+            + reach
+            - shift / 2
+            - log_moment
+        )
         wanted = need + height + 3 - math.log1p(-(rho**-2))
         best = min(best, (wanted / (2 * math.log(rho)), rho))
     rho = best[1] if best[0] < math.inf else 1 + 1 / (1 + shift)

@@ -1,4 +1,4 @@
-"""One of two pairs by a coin that is told: what is linear in the laws of the loss is averaged."""
+"""One of two pairs by a public coin has what is linear in the law of the loss averaged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Member = tuple[float, float, Part]  # log of a share, log c, a part: F(z) is Σ 
 
 
 class MixtureMoments:
-    """Where to look for a mean of moments; float64."""
+    """The moments of a mixture steer in float64, by those of its members."""
 
     is_averaged = True
 
@@ -30,7 +30,7 @@ class MixtureMoments:
         raise NotImplementedError
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        """The variance of a mixture: the mean of the variances, and that between the means."""
+        """Compute log F and the variance of L: the mean variance, and that of the means."""
         rows = []
         for log, log_c, part in self._members:
             (here, variance), (near, _) = (
@@ -59,7 +59,10 @@ class MixtureMoments:
 
 @dataclass(frozen=True)
 class MixedLoss(MixtureMoments, Part):
-    """The pair `first` with probability `share`, else `second`; F(z) is the mean of theirs."""
+    """A mixed loss is the pair `first` with probability `share`, else `second`.
+
+    F(z) is the mean of theirs.
+    """
 
     first: Part
     second: Part
@@ -97,9 +100,9 @@ class MixedLoss(MixtureMoments, Part):
     # --- balls: what is proved
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
-        (one, first), (other, second) = self._weighed()
+        (first_share, first), (second_share, second) = self._weighed()
         values = zip(first.transform(line, need), second.transform(line, need), strict=True)
-        return [one * x + other * y for x, y in values]
+        return [first_share * x + second_share * y for x, y in values]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         bounds = (weight * part.decay(a, t, slack).exp() for weight, part in self._weighed())
@@ -113,13 +116,15 @@ class MixedLoss(MixtureMoments, Part):
         return self.first.largest(reverse).max(self.second.largest(reverse))
 
     def in_latex(self, write: Write) -> WrittenLaws | None:
+        """Write both laws as direct sums of the two pairs' laws."""
         first, second = self.first.in_latex(write), self.second.in_latex(write)
         if first is None or second is None:
             return None
-        one, other = (factor(write(share)) for share in (self.share, 1 - self.share))
+        shares = (self.share, 1 - self.share)
+        w, v = (factor(write(share)) for share in shares)
         return WrittenLaws(
-            rf"{one} \, {grouped(first.P)}{BREAK} \oplus {other} \, {grouped(second.P)}",
-            rf"{one} \, {grouped(first.Q)}{BREAK} \oplus {other} \, {grouped(second.Q)}",
+            rf"{w} \, {grouped(first.P)}{BREAK} \oplus {v} \, {grouped(second.P)}",
+            rf"{w} \, {grouped(first.Q)}{BREAK} \oplus {v} \, {grouped(second.Q)}",
             (
                 *first.words,
                 *second.words,
@@ -128,7 +133,10 @@ class MixedLoss(MixtureMoments, Part):
         )
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
-        one, other = self.first.mass_at_infinity(reverse), self.second.mass_at_infinity(reverse)
-        if one == other == 0:
+        first_mass, second_mass = (
+            self.first.mass_at_infinity(reverse),
+            self.second.mass_at_infinity(reverse),
+        )
+        if first_mass == second_mass == 0:
             return Fraction(0)
-        return self.share * one + (1 - self.share) * other
+        return self.share * first_mass + (1 - self.share) * second_mass

@@ -1,4 +1,4 @@
-"""The privacy loss of several queries on one sample."""
+"""Several queries on one sample have one loss together."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from symacct.profile.written_laws import Write, WrittenLaws, mixed, product
 # has the digits that the product has, several are laid on a grid (docs/proofs/losses.md, Lemma
 # sampled-products).
 
-_ONE_SAMPLE_BITS = 128  # for what steers
+_SHARED_SAMPLE_BITS = 128  # for what steers
 _STEERING, _FARTHEST = 128, 64.0  # places on either side, and losses
 _LOST_BITS, _FEW_DIGITS = 24, 3.0  # of a value, by a place that is known to as many bits as it
 
 
 @dataclass(frozen=True)
 class OneSample(ProfileOnly):
-    """The runs, and the sampling rate `gamma` in (0, 1)."""
+    """Runs on one sample have the pair (1−γ)Q + γP against Q, (P, Q) the product of their pairs."""
 
     runs: Runs
     gamma: Exact
@@ -65,6 +65,7 @@ class OneSample(ProfileOnly):
     # --- balls: what is proved
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """Compute H_a of the sample by the product's: γH_b, or (1−a(1−γ))H_c exchanged."""
         rate, a = BALL.number(self.gamma), y.exp()
         if reverse:
             left = 1 - a * (1 - rate)
@@ -77,7 +78,7 @@ class OneSample(ProfileOnly):
         return rate * self._stick(b, False)
 
     def _stick(self, b: arb, reverse: bool) -> arb:
-        """H_b of the product; below 1 by the pair exchanged, 1 − b + bH_{1/b}(Q‖P)"""
+        """Compute H_b of the product; below 1 by the exchanged pair, 1 − b + bH_{1/b}(Q‖P)."""
         is_below = bool(b < 1)
         direction, y = _direction(self.runs, reverse != is_below), abs(b.log())
         value = direction.value_without_contour(y)
@@ -114,14 +115,14 @@ class OneSample(ProfileOnly):
 
 @lru_cache(16)
 def _direction(runs: Runs, reverse: bool) -> CompositionProfile:
-    """The product, with the contours that it has summed."""
+    """Return the product's profile, with the contours that it has summed."""
     return CompositionProfile(runs, reverse)
 
 
 @lru_cache(16)
 def _steering(part: OneSample) -> tuple[Floats, Floats]:
-    """log of Q's masses, and the losses, of chords of the product's profile; float64."""
-    with ctx.workprec(_ONE_SAMPLE_BITS):
+    """Return log of Q's masses, and the losses, of chords of the product's profile; float64."""
+    with ctx.workprec(_SHARED_SAMPLE_BITS):
         most = min(_FARTHEST, float(_direction(part.runs, False).runs.largest))
         ratios = np.exp(np.linspace(-most, most, 2 * _STEERING + 1))
         values = [float(part._stick(arb(float(a)), False)) for a in ratios]
@@ -152,7 +153,7 @@ Weighed = list[tuple[arb, arb]]  # Q-masses, and losses or cells of them
 
 @dataclass(frozen=True)
 class NoisySample(MixtureMoments, OneSample):
-    """The runs, with Gaussian noise among them, and the sampling rate."""
+    """Runs on one sample that have Gaussian noise among them have moments at complex orders."""
 
     has_moments = True
 
@@ -179,16 +180,16 @@ class NoisySample(MixtureMoments, OneSample):
         return (run for run in self.runs if run[0].gaussian_ratio is None)
 
     def _outcomes(self) -> Weighed:
-        """(q, y) of all finite runs together."""
+        """List (q, y) of all finite runs together."""
         finite = [
-            multinomial_laws(own.common(), k)
+            multinomial_laws(atoms.common(), k)
             for part, k in self.runs
-            if (own := part.finite) is not None
+            if (atoms := part.finite) is not None
         ]
         return _products([[(q, (p / q).log()) for p, q in laws] for laws in finite])
 
     def _at(self, y: arb) -> tuple[arb, arb]:
-        """log c and the rate of the Gaussian noise beside a loss."""
+        """Compute log c and the rate of the Gaussian noise beside a loss."""
         rate = BALL.number(self.gamma)
         c = 1 + rate * y.expm1()
         return c.log(), rate / (rate + BALL.number(1 - self.gamma) * (-y).exp())
@@ -208,11 +209,11 @@ class NoisySample(MixtureMoments, OneSample):
     def _members(self) -> list[Member]:
         with ctx.workprec(_BITS):
             every = _products([self._outcomes(), *map(_few_points, map(float, self._laplace))])
-            found: list[Member] = []
+            members: list[Member] = []
             for q, y in every:
                 log_c, rate = self._at(y)
-                found.append((float(q.log()), float(log_c), self._rough(rate)))
-            return found
+                members.append((float(q.log()), float(log_c), self._rough(rate)))
+            return members
 
     # --- balls: what is proved
 
@@ -228,6 +229,7 @@ class NoisySample(MixtureMoments, OneSample):
         return range(len(self._laplace))
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """Sum F over the nodes of the others' losses, each with a sampled Gaussian beside it."""
         far, a = line.h * line.last, arb(line.a)
         every, off = self._nodes(line.a, far, need)
         weights, losses = [], []
@@ -236,13 +238,15 @@ class NoisySample(MixtureMoments, OneSample):
             rule = sampled_gaussian.strip(self._rough(frame.gamma), line.a, far, need)
             grown = q * (a * log_c).exp()
             off += grown * sampled_gaussian.error(frame, rule, far)
-            own, log_ratios = sampled_gaussian.nodes(frame, arb(rule.step), rule.first, rule.last)
-            weights += [grown * weight for weight in own]
+            node_weights, log_ratios = sampled_gaussian.nodes(
+                frame, arb(rule.step), rule.first, rule.last
+            )
+            weights += [grown * weight for weight in node_weights]
             losses += [log_c + log_ratio for log_ratio in log_ratios]
         return sums_on_a_line(weights, losses, line, off)
 
     def _nodes(self, a: float, far: float, need: float) -> tuple[Weighed, arb]:
-        """Masses and losses that the others are summed over, and the error of the moments.
+        """List masses and losses that the others are summed over, and bound the moments' error.
 
         One run after the other, so that those before are sums already, of weights that are more
         than 1 by what rounding adds.
@@ -255,8 +259,8 @@ class NoisySample(MixtureMoments, OneSample):
             row = [(w * (-x).exp() / 2, 2 * x - s) for x, w in points]
             rows.append([(arb(0.5), -s), ((-s).exp() / 2, s), *row])
             rho = arb(ellipse)
-            own = arb(64) / 15 * s / 2 * log_most.exp() / (1 - rho**-2) * rho ** (-2 * count)
-            off += mass * own
+            run_error = arb(64) / 15 * s / 2 * log_most.exp() / (1 - rho**-2) * rho ** (-2 * count)
+            off += mass * run_error
             mass *= sum((q for q, _ in rows[-1]), arb(0))
         return _products(rows), off
 
@@ -264,9 +268,10 @@ class NoisySample(MixtureMoments, OneSample):
         return _gauss_rule(self, i, a, far, need)
 
     def log_most(self, i: int, a: float, far: float, ellipse: float) -> arb | None:
-        """log of a bound of ½e^{−x}E[|R^z|] in an ellipse about [0, s], Re z = a, |Im z| <= far.
+        """Bound log ½e^{−x}E[|R^z|] in an ellipse about [0, s], Re z = a, |Im z| <= far.
 
         |Im 2x| <= θ <= π/2 there, so that arg R and |R| are at most as at θ and at the right end.
+        None where the ellipse is too high for that.
         """
         s, rho = BALL.number(self._laplace[i]), arb(ellipse)
         theta, reach = s * (rho - 1 / rho) / 2, s * (rho + 1 / rho) / 2
@@ -280,19 +285,19 @@ class NoisySample(MixtureMoments, OneSample):
         )
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """The sampled Gaussian's, averaged over cells of losses, whose rates are one ball."""
+        """Bound log|F| by sampled Gaussians' bounds, over cells of losses with balls of rates."""
         fallen = float(self.float_moments(np.array([a]))[0][0]) - self.log_decay(a, t)
         rows = [self._outcomes(), *(self._cells(s, fallen / slack) for s in self._laplace)]
         total = arb(0)
         for q, y in _products(rows):
             log_c, frame = self._frame(y, a)
-            angle, _, own = self._rough(frame.gamma).best_angle(a, t)
-            bound = frame.decay(angle, t, _SPARE - math.log(slack) + max(own, 0.0))
+            angle, _, fallen_beside = self._rough(frame.gamma).best_angle(a, t)
+            bound = frame.decay(angle, t, _SPARE - math.log(slack) + max(fallen_beside, 0.0))
             total += (q.log() + a * log_c + bound).exp()
         return total.log()
 
     def _cells(self, shift: Exact, fineness: float) -> Weighed:
-        """The Q-masses of Laplace noise at its atoms and in cells between them."""
+        """List the Q-masses of Laplace noise at its atoms and in cells between them."""
         s = BALL.number(shift)
         count = math.ceil(float(s) * min(max(fineness, _CELLS[0]), _CELLS[1]))
         ends = [s * i / count for i in range(count + 1)]
@@ -306,7 +311,7 @@ class NoisySample(MixtureMoments, OneSample):
 def _gauss_rule(
     part: NoisySample, i: int, a: float, far: float, need: float
 ) -> tuple[arb, int, float]:
-    """log of a bound in the ellipse of the fewest nodes, how many these are, the ellipse."""
+    """Choose the ellipse of the fewest nodes: log of a bound in it, their count, the ellipse."""
     log_moment, best = (
         float(part.float_moments(np.array([a]))[0][0]),
         (arb.pos_inf(), math.inf, 2.0),
@@ -336,18 +341,18 @@ def _few_points(shift: float) -> Weighed:
 
 def _products(rows: list[Weighed]) -> Weighed:
     """Of independent losses: their masses' products, and their sums."""
-    found = [(arb(1), arb(0))]
+    products = [(arb(1), arb(0))]
     for row in rows:
-        found = [(q * v, y + z) for q, y in found for v, z in row]
-    return found
+        products = [(q * v, y + z) for q, y in products for v, z in row]
+    return products
 
 
-def on_one_sample(runs: Runs, gamma: Exact) -> OneSample:
-    """The runs sampled together, with moments where they are known."""
+def on_shared_sample(runs: Runs, gamma: Exact) -> OneSample:
+    """Make the loss of runs that are sampled together, with moments where they are known."""
     outcomes = laplace = gaussian = 0
     for part, k in runs:
-        if (own := part.finite) is not None and own.mass_at_infinity(True) == 0:
-            outcomes += math.comb(len(own.laws) + k - 1, k)
+        if (atoms := part.finite) is not None and atoms.mass_at_infinity(True) == 0:
+            outcomes += math.comb(len(atoms.laws) + k - 1, k)
         elif part.laplace_shift is not None:
             laplace += k
         elif part.gaussian_ratio is not None:

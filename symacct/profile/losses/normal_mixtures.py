@@ -43,7 +43,10 @@ Weights = tuple[tuple[Exact, int], ...]  # (w, j) of N(jΔ, σ²)
 
 
 class Rule(NamedTuple):
-    """The nodes jh, first <= j <= last; the line, and where its cells end, that bound the error."""
+    """A rule has the nodes jh, first <= j <= last, and the line that bounds their error.
+
+    Its cells end at two places.
+    """
 
     step: float
     first: int
@@ -53,7 +56,7 @@ class Rule(NamedTuple):
 
 
 class NormalSum:
-    """A law over N(0, 1) is Σ e^{l + dx}: its l and d, in balls and in float64."""
+    """A law over N(0, 1) is Σ e^{l + dx}, with l and d in balls and in float64."""
 
     def __init__(self, weights: Weights, distance: arb) -> None:
         self.means = [j * distance for _, j in weights]
@@ -67,7 +70,7 @@ class NormalSum:
         """log of it over N(0, 1)."""
         logs = [l + d * x for l, d in zip(self.logs, self.means, strict=True)]
         top = BALL.maximum(*logs)
-        return top + sum(((one - top).exp() for one in logs), arb(0)).log()
+        return top + sum(((log - top).exp() for log in logs), arb(0)).log()
 
     def floats(self, x: Floats) -> Floats:
         """log of it over N(0, 1), in float64."""
@@ -119,9 +122,10 @@ class NormalSum:
 
 @dataclass(frozen=True)
 class NormalMixtures(SummedLoss):
-    """Σ w N(jΔ, σ²) of the `upper` (w, j) against that of the `lower` ones; `ratio` = Δ²/σ².
+    """Two mixtures are Σ w N(jΔ, σ²) of the `upper` (w, j) against the `lower` ones.
 
-    Both by growing j, w > 0; the least j above is at least the largest one below, the largest more.
+    `ratio` = Δ²/σ². Both by growing j, w > 0; the smallest j above is at least the largest one
+    below, the largest more.
     """
 
     upper: Weights
@@ -153,11 +157,12 @@ class NormalMixtures(SummedLoss):
 
     # --- float64: where to look
 
-    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+    def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
+        """Return nodes of an even grid about the tilted laws' means."""
         p, q = self._rough
         ends = [
             a * d + (1 - a) * e
-            for a in (least, most)
+            for a in (lowest_order, highest_order)
             for d in p.few[1][[0, -1]]
             for e in q.few[1][[0, -1]]
         ]
@@ -169,7 +174,7 @@ class NormalMixtures(SummedLoss):
         return math.log(step) - _LOG_ROOT - x**2 / 2 + log_q, p.floats(x) - log_q
 
     def _places(self, a: float, need: float) -> Floats:
-        """The ends of cells, beyond which there is e^{−need} F(a), about."""
+        """List the ends of cells, beyond which there is about e^{−need} F(a)."""
         p, q = self._rough
         goal = float(self.float_moments(np.array([a]))[0][0]) - need - 3
 
@@ -189,12 +194,12 @@ class NormalMixtures(SummedLoss):
         return a * p + (1 - a) * q - slope * x + slope**2 / 2 - away**2 / 2
 
     def _log_edges(self, a: float, t: float, x: Floats) -> tuple[Floats, Floats]:
-        """About log of `_edge` for some heights, and these."""
+        """Estimate log of `_edge` for some heights of a line."""
         p, q = self._rough
         heights = _SHARES * _HALF_TURN / (p.few[1][-1] - q.few[1][0])
         losses = p.floats(x) - q.floats(x)
         logs = q.log_masses(x) + a * (losses[1:] if a >= 0 else losses[:-1])
-        found = []
+        log_edges = []
         for height in heights:
             over, under = p.args(x, height), q.args(x, height)
             turned = over[1:] - under[:-1] if t >= 0 else np.maximum(over[:-1] - under[1:], 0.0)
@@ -202,14 +207,14 @@ class NormalMixtures(SummedLoss):
                 min(power, 0.0) * math.log(math.cos(height * float(law.high - law.low) / 2))
                 for law, power in ((p, a), (q, 1 - a))
             )
-            found.append(np.logaddexp.reduce(logs + t * turned) + height**2 / 2 + shrunk)
-        return np.array(found), heights
+            log_edges.append(np.logaddexp.reduce(logs + t * turned) + height**2 / 2 + shrunk)
+        return np.array(log_edges), heights
 
     def log_decay(self, a: float, t: float) -> float:
         far, _ = self._log_edges(a, -t, self._places(a, 40.0))
         log_moment = float(self.float_moments(np.array([a]))[0][0])
-        least = float(far.min())
-        return least if least < log_moment - _FALLEN else super().log_decay(a, t)
+        lowest = float(far.min())
+        return lowest if lowest < log_moment - _FALLEN else super().log_decay(a, t)
 
     def terms(self, line: OrderLine, need: float) -> int:
         rule = _rule(self, line.a, line.h * line.last, need)
@@ -228,7 +233,7 @@ class NormalMixtures(SummedLoss):
         ]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """As for all sums; by one line alone, where that shows that much has fallen."""
+        """Bound log|F(a+is)| for s >= t, by one line alone where that shows enough fall."""
         far = self._decay_bound(a, t).log()
         return (
             far
@@ -243,7 +248,10 @@ class NormalMixtures(SummedLoss):
         return _edge(self, a, -t, float(heights[logs.argmin()]), tuple(x[[0, -1]]))
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """P(x > t) − e^y Q(x > t), L(t) = y; Q(x < t) − e^y P(x < t), L(t) = −y."""
+        """Compute P(x > t) − e^y Q(x > t), L(t) = y.
+
+        Of (Q, P) it is Q(x < t) − e^y P(x < t), L(t) = −y.
+        """
         deadline.check()
         loss, sign = (-y, -1) if reverse else (y, 1)
         above = loss.exp() - (-self.largest(True)).exp()
@@ -253,11 +261,14 @@ class NormalMixtures(SummedLoss):
         at = self._threshold(loss)
         p, q = self.laws
         first, other = (q, p) if reverse else (p, q)
-        found: arb = first.tail(at, sign) - y.exp() * other.tail(at, sign)
-        return found.max(arb(0))
+        value: arb = first.tail(at, sign) - y.exp() * other.tail(at, sign)
+        return value.max(arb(0))
 
     def _threshold(self, loss: arb) -> arb:
-        """Where L is that: it rises. Its centre is no place to search for, as no ball is beside."""
+        """Search the outcome of a loss, which rises; NaN where none is near.
+
+        The centre of a symmetric pair is known exactly, as no ball is beside it.
+        """
         if self.symmetric and loss == 0:
             centre = self.upper[0][1] + self.lower[-1][1]
             return centre * BALL.number(self.ratio).sqrt() / 2
@@ -323,7 +334,7 @@ def _beyond(part: NormalMixtures, a: arb, x: arb, sign: int) -> arb:
 
 @lru_cache(512)
 def _edge(part: NormalMixtures, a: float, t: float, eta: float, ends: tuple[float, float]) -> arb:
-    """At least ∫|p^a q^{1−a}|e^{t arg(p/q)} on the line of a height, in cells.
+    """Bound ∫|p^a q^{1−a}|e^{t arg(p/q)} on the line of a height, in cells.
 
     Loss and both arguments rise with x: each is taken at the end where it makes most.
     """
@@ -352,7 +363,7 @@ def _edge(part: NormalMixtures, a: float, t: float, eta: float, ends: tuple[floa
 
 @lru_cache(64)
 def _rule(part: NormalMixtures, a: float, far: float, need: float) -> Rule:
-    """The widest step that a line off the real one shows to be narrow enough; float64."""
+    """Choose the widest step that a line off the real one shows to be narrow enough; float64."""
     ends = part._places(a, need)[[0, -1]]
     # On a line off the real one the tails are larger by what is turned there.
     x = part._places(a, need + min(far * _HALF_TURN, _MOST_TURNED))
@@ -368,7 +379,7 @@ def _rule(part: NormalMixtures, a: float, far: float, need: float) -> Rule:
 
 @lru_cache(32)
 def _sample(part: NormalMixtures, a: float, far: float, need: float, bits: int) -> Sample:
-    """A trapezoidal sum; for |Im z| <= t at most 2∫/(e^{2πη/h} − 1) off, ∫ as in `_edge`."""
+    """Sum by trapezoids; for |Im z| <= t at most 2∫/(e^{2πη/h} − 1) off, ∫ as in `_edge`."""
     rule = _rule(part, a, far, need)
     edge = _edge(part, a, far, rule.height, rule.cells)
     error: arb = 2 * edge / (2 * arb.pi() * arb(rule.height) / arb(rule.step)).expm1()

@@ -22,7 +22,7 @@ from symacct.profile.part import Part
 
 @dataclass(frozen=True)
 class NormalPair(NormalMixtures):
-    """The mixtures, and as densities, which samples of them are."""
+    """A normal pair is two ordered mixtures, and the densities that samples of them are."""
 
     densities: DensityLoss
 
@@ -32,7 +32,7 @@ class NormalPair(NormalMixtures):
 
 
 def normal_pair(pair: DensityPair) -> Part | None:
-    """The pair by its means and weights; None where they are not so ordered, or not known."""
+    """Make the pair by its means and weights; None where they are not so ordered, or not known."""
     parts = pair.overlap.normal_parts
     if parts is None or pair.gamma != 1:
         return None

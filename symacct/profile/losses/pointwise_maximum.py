@@ -1,4 +1,4 @@
-"""The pair whose profile is, at every ε, the largest of those of some pairs of one run.
+"""A pair has at every ε the largest of some one-run pairs' profiles.
 
 A pointwise maximum of profiles is a profile (Zhu, Dong and Wang 2022), so that this pair dominates
 whichever of them a run has; its moments are not known (docs/proofs/pairs.md, Lemma envelope).
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PointwiseMaximum(ProfileOnly):
-    """Of one-run pairs, of which the last mass of none is lost."""
+    """The pointwise maximum is over one-run pairs, of which the last mass of none is lost."""
 
     parts: frozenset[Part]
 
@@ -38,21 +38,21 @@ class PointwiseMaximum(ProfileOnly):
         return sorted(self.parts, key=repr)
 
     def density_pairs(self, reverse: bool) -> Sequence[tuple[DensityLoss, tuple[bool, ...]]]:
-        """Two that are each other exchanged are one, both ways: its integrals serve twice."""
-        every = [part.density_pairs(reverse) for part in self.alternatives]
-        if not all(every):
+        """List the pairs of densities: two that are each other exchanged are one, both ways."""
+        pairs_of_parts = [part.density_pairs(reverse) for part in self.alternatives]
+        if not all(pairs_of_parts):
             return []
-        found = list(itertools.chain(*every))
-        if len(found) == 2 and found[0][0].exchanged == found[1][0]:
-            return [(found[0][0], (False, True))]
-        return found
+        pairs = list(itertools.chain(*pairs_of_parts))
+        if len(pairs) == 2 and pairs[0][0].exchanged == pairs[1][0]:
+            return [(pairs[0][0], (False, True))]
+        return pairs
 
     def sampled(self, gamma: Exact) -> Part:
         """H_a of a sampled pair grows with one H of the pair: the largest stays the largest."""
         return PointwiseMaximum(frozenset(part.sampled(gamma) for part in self.parts))
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Of the pair with the largest moment at each order, which is less than its own."""
+        """Return the moments of the pair with the largest at each order, smaller than its own."""
         moments, variances = map(
             np.array, zip(*(p.float_moments(orders) for p in self.parts), strict=True)
         )

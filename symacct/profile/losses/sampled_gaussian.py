@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, arb_poly, ctx, fmpq
@@ -19,14 +19,18 @@ from symacct.analysis.normal_tails import FARTHEST_TAIL, RELATIVE_ERROR, upper_t
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import float_above
 from symacct.kernel.errors import PrecisionError
-from symacct.kernel.exact import Exact
+from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import acb_within, normal_tail, tilted_tail
 from symacct.profile import sums
-from symacct.profile.float_laws import FEW, UNIT, Beyond, TailsInFloats, nearest, unsampled
 from symacct.profile.part import Factor, Floats, OrderLine, Part, log_turning, rounded_down
 from symacct.profile.sums import power_sums, powers, sums_on_a_line
-from symacct.profile.written_laws import Write, WrittenLaws, mixed, normals
+
+if TYPE_CHECKING:
+    from symacct.profile import float_laws, written_laws
+else:  # which grids and printers read
+    float_laws = LazyModule("symacct.profile.float_laws")
+    written_laws = LazyModule("symacct.profile.written_laws")
 
 # --- frames
 #
@@ -43,7 +47,7 @@ _FLAT, _STEEP, _CELL = 6.0, 4.0, 0.125  # of cells in log(γe^w/(1−γ))
 
 @dataclass(frozen=True)
 class LineRule:
-    """Nodes x = jκ + iη, first <= j <= last, of a trapezoidal sum in x; exact binary numbers."""
+    """A rule on a line has nodes x = jκ + iη, first <= j <= last, as exact binary numbers."""
 
     eta: float
     step: float
@@ -52,16 +56,16 @@ class LineRule:
 
     @property
     def terms(self) -> int:
-        """How many there are."""
+        """Count the nodes."""
         return self.last - self.first + 1
 
     def transform(self, part: SampledGaussian, line: OrderLine) -> list[acb]:
-        """F on a line of orders."""
+        """Sum F on a line of orders over the nodes."""
         return part.off_the_line(line, self)
 
 
 class SampledFrame:
-    """The parameters in balls, at flint's current precision, for one real part a of the order."""
+    """A frame holds the parameters in balls, for one real part a of the order."""
 
     def __init__(self, variance: arb, gamma: arb, rest: arb, a: float) -> None:
         self.a = arb(a)
@@ -72,7 +76,7 @@ class SampledFrame:
         self.negative = a < 0
 
     def nodes(self, rule: LineRule) -> tuple[list[acb], list[acb]]:
-        """log R and κ Q R^a at each node."""
+        """Compute log R and κ Q R^a at each node."""
         step, angle = arb(rule.step), arb(rule.eta) / self.variance
         weighed = acb(0, angle).exp() * (
             self.gamma * ((2 * step * rule.first - 1) * self.half).exp()
@@ -89,10 +93,10 @@ class SampledFrame:
         return log_ratios, weights
 
     def error(self, rule: LineRule, weights: list[acb]) -> arb:
-        """A bound, at every t >= 0, of what the trapezoidal sum over the nodes is off by.
+        """Bound at every t >= 0 what the trapezoidal sum over the nodes is off by.
 
         Both edges of the strip 0 <= Im x <= 2η bound the integrand: by Q R^a, and by
-        e^{(2η)²/(2σ²)} Q R^a, times `shrink` for a < 0.
+        e^{(2η)²/(2σ²)} Q R^a, times `shrink` for a < 0. ∞ where the step is too wide for a bound.
         """
         step, eta = arb(rule.step), arb(rule.eta)
         angle = eta / self.variance
@@ -105,7 +109,7 @@ class SampledFrame:
         return left_out + share * (moment + left_out) / (1 - share)
 
     def shrink(self, angle: arb) -> arb:
-        """At least E_Q[|R_θ|^a]/F(a): 1 for a >= 0, else cos(θ/2)^a, as |R_θ| >= R cos(θ/2).
+        """Bound E_Q[|R_θ|^a]/F(a): 1 for a >= 0, else cos(θ/2)^a, as |R_θ| >= R cos(θ/2).
 
         Or (1−γ)^a, as |R_θ| >= 1 − γ for θ <= π/2, and F(a) >= E_Q[R]^a = 1.
         """
@@ -124,12 +128,12 @@ class SampledFrame:
         return (self.a * self.rest.log()).exp()
 
     def outside_sum(self, rule: LineRule, angle: arb) -> arb:
-        """κ Σ Q |R_θ|^a over the real parts of the nodes beyond first and last, by integrals."""
+        """Bound κ Σ Q |R_θ|^a over the real parts of the nodes beyond first and last."""
         step = arb(rule.step)
         return self.tail_sum(step * rule.first, step * rule.last, step, angle)
 
     def tail_sum(self, left: arb, right: arb, step: arb, angle: arb) -> arb:
-        """κ Σ Q |R_θ|^a over the multiples of a step below `left` and above `right`."""
+        """Bound κ Σ Q |R_θ|^a over the multiples of a step below `left` and above `right`."""
         if not left < 0 or not right > arb(0.5):
             return arb.pos_inf()
         if self.negative:
@@ -149,12 +153,12 @@ class SampledFrame:
         return _tail(-left / self.sigma) + between + self.tilted_beyond(far)
 
     def _smaller(self, angle: arb) -> list[tuple[arb, arb]]:
-        """(C, g) with |R_θ|^a <= C(1−γ+gγe^w)^a, a < 0: by R cos(θ/2), or the real part of R_θ."""
-        found = [(self._cosine(angle), arb(1))]
-        return [*found, (arb(1), angle.cos())] if 0 < 2 * angle < arb.pi() else found
+        """List (C, g) with |R_θ|^a <= C(1−γ+gγe^w)^a, a < 0: by R cos(θ/2), or by Re R_θ."""
+        bounds = [(self._cosine(angle), arb(1))]
+        return [*bounds, (arb(1), angle.cos())] if 0 < 2 * angle < arb.pi() else bounds
 
     def _under_tangent(self, x: arb, share: arb) -> arb:
-        """At least ∫QR^a beyond a point on either side of its peak, a < 0, a share of γe^w in R:
+        """Bound ∫QR^a beyond a point on either side of its peak, a < 0, a share of γe^w in R.
 
         a log R is concave in x. The tangent's slope s tilts Q to N(sσ², σ²), which falls from x on;
         ∞ where x is no end.
@@ -169,14 +173,17 @@ class SampledFrame:
         return tilted_tail(log_tilt, away / self.sigma)
 
     def tilted_beyond(self, right: arb) -> arb:
-        """∫ QR^a from a point >= a >= 0 on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(a, σ²)."""
+        """Bound ∫QR^a from a point >= a >= 0 on.
+
+        R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(a, σ²).
+        """
         w = (2 * right - 1) * self.half
         log_tilt = (self.a**2 - self.a) * self.half
         log_tilt += self.a * (self.gamma + self.rest * (-w).exp()).log()
         return tilted_tail(log_tilt, (right - self.a) / self.sigma)
 
     def tilted_mass(self, slope: arb, left: arb, right: list[arb]) -> arb:
-        """At least E_Q[e^{sw}] from `left` on, up to `right` if there is one.
+        """Bound E_Q[e^{sw}] from `left` on, up to `right` if there is one.
 
         e^{sw} tilts Q to e^{(s²−s)/2σ²} N(s, σ²), of which one tail bounds the share.
         """
@@ -187,7 +194,7 @@ class SampledFrame:
         return tilted_tail(log_mass, (self.variance * left + 0.5 - slope) / self.sigma)
 
     def _under_chords(self, right: arb, far: arb) -> arb:
-        """At least ∫ QR^a between two points, a >= 0: log R is convex, so below its chords.
+        """Bound ∫QR^a between two points, a >= 0: log R is convex, so below its chords.
 
         Their slopes s tilt Q to N(asσ², σ²); the integrand is to fall from the first point on.
         """
@@ -204,7 +211,7 @@ class SampledFrame:
         return total
 
     def decay(self, angle: float, t: float, need: float) -> arb:
-        """log of an upper bound of B_η(t), η = angle·σ², too large by about e^{−need} F(a).
+        """Bound log B_η(t), η = angle·σ², too large by about e^{−need} F(a).
 
         In Z = x/σ, so that σ may be a wide ball. With φ = y/σ and θ+φ <= π/2 the integrand on
         Im Z = ±y is at most e^{y²/2} Q R^a, times cos((θ+φ)/2)^a for a < 0: arg R grows with the
@@ -242,7 +249,7 @@ class SampledFrame:
         return bound.log() + theta * theta * self.variance / 2
 
     def amplitude_bounds(self, t: float, length: int) -> arb_poly:
-        """Bounds of e^{η²/(2σ²)} E_Q[|log(R_θ/(1−γ))|^j |R_θ|^a e^{−t arg R_θ}]/j!, θ = η/σ² < π/2.
+        """Bound e^{η²/(2σ²)} E_Q[|log(R_θ/(1−γ))|^j |R_θ|^a e^{−t arg R_θ}]/j!, θ = η/σ² < π/2.
 
         |R_θ|, arg R_θ and |log(R_θ/(1−γ))| grow with x: cells of x take the first and the last at
         their right ends, arg at the left ones, |R_θ|^a at the right for a >= 0. Beyond them all
@@ -275,19 +282,19 @@ class SampledFrame:
 
 def _exponential(x: arb, length: int) -> list[arb]:
     """x^j/j! for 0 <= j < length."""
-    found = [arb(1)]
+    terms = [arb(1)]
     for j in range(1, length):
-        found.append(found[-1] * x / j)
-    return found
+        terms.append(terms[-1] * x / j)
+    return terms
 
 
 def _tail(x: arb) -> arb:
-    """At least P(Z > x)."""
+    """Bound P(Z > x) from above."""
     return tilted_tail(arb(0), x)
 
 
 def lowest(a: float, log_rest: float, log_gamma: float, variance: float, drop: float) -> float:
-    """About the x below which QR^a comes to e^{−drop}: float64.
+    """Estimate the x below which QR^a sums to e^{−drop}; float64.
 
     For a < 0 it rises up to a peak, which may be far from 0, and is at most (1−γ)^a Q.
     """
@@ -303,9 +310,9 @@ def lowest(a: float, log_rest: float, log_gamma: float, variance: float, drop: f
 
 
 def log_shrink(a: float, angle: float, log_rest: float) -> float:
-    """About the log of `Frame.shrink`, which is 0 for a >= 0."""
-    least = math.log(math.cos(angle / 2))
-    return min(a, 0.0) * (max(least, log_rest) if angle < math.pi / 2 else least)
+    """Estimate log of `SampledFrame.shrink`, which is 0 for a >= 0."""
+    log_cosine = math.log(math.cos(angle / 2))
+    return min(a, 0.0) * (max(log_cosine, log_rest) if angle < math.pi / 2 else log_cosine)
 
 
 # --- sums on the real line
@@ -335,7 +342,7 @@ _SHARE = np.append(1 / (1 + np.exp(-_PLACES[1:])), 1.0)  # p at the next place
 
 @dataclass(frozen=True)
 class Strip(LineRule):
-    """Real nodes, and what bounds their error: the strip |Im x| <= θσ², and places v_0 < … < v_m.
+    """A strip has real nodes, and bounds their error by |Im x| <= θσ² and places v_0 < … < v_m.
 
     v = log(γe^w/(1−γ)); 0 is one of them.
     """
@@ -344,16 +351,19 @@ class Strip(LineRule):
     places: tuple[float, ...]
 
     def transform(self, part: SampledGaussian, line: OrderLine) -> list[acb]:
-        return transform(part, line, self)
+        """Sum F on a line of orders over the real nodes, with one error for the whole line."""
+        frame = part.frame(line.a)
+        weights, losses = nodes(frame, arb(self.step), self.first, self.last)
+        return sums_on_a_line(weights, losses, line, error(frame, self, line.h * line.last))
 
 
 def edge(angle: float) -> Strip:
-    """No nodes, and all places: what bounds what is |Im w| <= an angle."""
+    """Make a strip of no nodes and all places, which bounds what is |Im w| <= an angle."""
     return Strip(0.0, 1.0, 0, 0, angle, tuple(_PLACES))
 
 
 def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
-    """The widest step for an error of about e^{−need} F(a) at every |Im z| <= t; float64."""
+    """Choose the widest step for an error of about e^{−need} F(a) at every |Im z| <= t; float64."""
     variance, want = float(part.variance), max(need, 1.0)
     heights = t * _ARG + a * (part.log_rest + (_LOG_SINE if a < 0 else _LOG_GROWTH))
     edges = _log_edges(part, a, t, heights)
@@ -370,7 +380,7 @@ def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
 def _few_places(
     part: SampledGaussian, a: float, t: float, heights: Floats, edge: float
 ) -> tuple[float, ...]:
-    """Places from where the exponent matters up to where one chord to 0 no longer does."""
+    """Choose places from where the exponent matters up to where one chord to 0 serves."""
     low = np.flatnonzero((heights <= edge) & (_PLACES < 0))
     first = int(low[-1]) if low.size else 0
     below = np.arange(first, _ZERO)
@@ -381,7 +391,7 @@ def _few_places(
 
 
 def _log_edges(part: SampledGaussian, a: float, t: float, heights: Floats) -> Floats:
-    """About `log_edge` for each angle, but for θ²σ²/2."""
+    """Estimate `log_edge` for each angle, but for θ²σ²/2."""
     slopes = t * _RISE + max(a, 0.0) * _SHARE
     slopes[:, :_ZERO] = (np.diff(heights) / np.diff(_PLACES))[:, :_ZERO]
     logs = heights + _log_masses(part, _PLACES, slopes, np.append(_PLACES[1:], math.inf))
@@ -391,7 +401,7 @@ def _log_edges(part: SampledGaussian, a: float, t: float, heights: Floats) -> Fl
 def _log_masses(
     part: SampledGaussian, left: Floats, slopes: Floats, right: Floats | float
 ) -> Floats:
-    """About log E_Q[e^{s(v − v_i)}] between places."""
+    """Estimate log E_Q[e^{s(v − v_i)}] between places."""
     variance, log_odds = float(part.variance), part.log_gamma - part.log_rest
     x, end = (variance * (v - log_odds) + 0.5 for v in (left, right))
     beyond = np.maximum(np.maximum(x - slopes, slopes - end), 0.0)
@@ -399,16 +409,8 @@ def _log_masses(
     return np.asarray(tilts / (2 * variance) - slopes * (left - log_odds))
 
 
-def transform(part: SampledGaussian, line: OrderLine, rule: Strip) -> list[acb]:
-    """F on a line of orders."""
-    frame = part.frame(line.a)
-    off = error(frame, rule, line.h * line.last)
-    weights, losses = nodes(frame, arb(rule.step), rule.first, rule.last)
-    return sums_on_a_line(weights, losses, line, off)
-
-
 def nodes(frame: SampledFrame, step: arb, first: int, last: int) -> tuple[list[arb], list[arb]]:
-    """κQR^a and log R at the multiples of a step κ."""
+    """Compute κQR^a and log R at the multiples of a step κ."""
     weighed = frame.gamma * ((2 * step * first - 1) * frame.half).exp()
     growth, fall = (2 * step * frame.half).exp(), step * step * frame.half
     scale, a, rest = frame.density * step, frame.a, frame.rest
@@ -422,7 +424,7 @@ def nodes(frame: SampledFrame, step: arb, first: int, last: int) -> tuple[list[a
 
 
 def error(frame: SampledFrame, rule: Strip, t: float) -> arb:
-    """A bound, for |Im z| <= t, of what the trapezoidal sum over the nodes is off by."""
+    """Bound for |Im z| <= t what the trapezoidal sum over the nodes is off by."""
     with ctx.workprec(_BITS):
         edge = log_edge(frame, rule, t).exp()
         decay = (2 * arb.pi() * arb(rule.angle) * frame.variance / arb(rule.step)).expm1()
@@ -430,7 +432,7 @@ def error(frame: SampledFrame, rule: Strip, t: float) -> arb:
 
 
 def log_edge(frame: SampledFrame, rule: Strip, t: float) -> arb:
-    """log of a bound of e^{θ²σ²/2} E_Q[|R_θ|^a e^{t arg R_θ}], and so with −θ, for a whole line.
+    """Bound log e^{θ²σ²/2} E_Q[|R_θ|^a e^{t arg R_θ}], and so with −θ, for a whole line.
 
     With v = log(γe^w/(1−γ)) the exponent t arg R_θ + a log R rises with v, convex up to v = 0.
     Below v_0 it is at most what it is there; between two places up to 0 at most its chord; from
@@ -454,13 +456,16 @@ def log_edge(frame: SampledFrame, rule: Strip, t: float) -> arb:
 
 
 def _height(frame: SampledFrame, theta: arb, u: arb, t: float) -> arb:
-    """t arg R_θ + a log R, less a log(1−γ); without the second for a < 0, |R_θ| >= (1−γ) sin θ."""
+    """Compute t arg R_θ + a log R, less a log(1−γ); for a < 0 without a log R.
+
+    There |R_θ| >= (1−γ) sin θ serves.
+    """
     arg = acb(1 + u * theta.cos(), u * theta.sin()).arg()
     return t * arg if frame.negative else t * arg + frame.a * u.log1p()
 
 
 def _rise(frame: SampledFrame, theta: arb, u: arb, following: list[arb], t: float) -> arb:
-    """A bound of the slope of that in log u, from u >= 1 on to the following place or to ∞."""
+    """Bound the slope of `_height` in log u, from u >= 1 on to the following place or to ∞."""
     arg = t * u * theta.sin() / (1 + 2 * u * theta.cos() + u * u)
     if frame.negative:
         return arg
@@ -475,7 +480,7 @@ def _rise(frame: SampledFrame, theta: arb, u: arb, following: list[arb], t: floa
 # grid of Z is analytic in s: few Chebyshev points give it at every s between
 # (docs/proofs/losses.md, Lemma many-sigmas).
 
-_LEAST = 33  # of them, for which it may be worth while
+_MANY_RUNS = 33  # of them, for which it may be worth while
 _MARGIN = 2.0**-6  # of s, on either side of the interval
 _MANY_CELL = 1 + 2.0**-6  # of s, over which one bound of the decay serves
 _WIDE = 2.0  # of s, that are interpolated together
@@ -493,7 +498,7 @@ Run: TypeAlias = "tuple[SampledGaussian, int]"
 
 @dataclass(frozen=True)
 class RealLineGrid:
-    """Nodes Z = jκ, first <= j <= last; the strip |Im Z| <= `height` bounds their error.
+    """A grid has nodes Z = jκ, first <= j <= last; the strip |Im Z| <= `height` bounds their error.
 
     `points` Chebyshev points in s; an ellipse with the half axes' sum ρ bounds theirs.
     """
@@ -513,7 +518,7 @@ class RealLineGrid:
 
 @dataclass(frozen=True, eq=False)
 class ManyGaussians(Factor):
-    """Runs of one rate γ < 1, by growing s."""
+    """Many runs of one rate γ < 1, by growing s, have their moments interpolated together."""
 
     runs: tuple[Run, ...]
 
@@ -540,7 +545,7 @@ class ManyGaussians(Factor):
     # --- float64: where to look
 
     def grid(self, line: OrderLine, need: float) -> RealLineGrid | None:
-        """For errors of about e^{−need} F(a; s); None where none was found."""
+        """Choose a grid for errors of about e^{−need} F(a; s); None where none is found."""
         if (line, need) not in self._grids:
             self._grids[line, need] = self._grid(line.a, line.h * line.last, max(need, 1.0) + 2)
         return self._grids[line, need]
@@ -550,12 +555,13 @@ class ManyGaussians(Factor):
         return {}
 
     def _grid(self, a: float, t: float, want: float) -> RealLineGrid | None:
+        """Choose the grid of the fewest nodes, and Chebyshev points enough for it."""
         drop = want - self.runs[0][0].log_moment(a)
         left, right = (_FINE * j for j in self._steepest.ends(a, drop, _FINE / self.high))
-        least = max(right, self.high, -left if a < 0 else 0.0)
+        nearest_end = max(right, self.high, -left if a < 0 else 0.0)
         strips = [
             ((end - left) / step, end, height, step)
-            for end in least + _FURTHER
+            for end in nearest_end + _FURTHER
             for height, step in self._strips(a, t, end, drop)
         ]
         if not strips:
@@ -570,7 +576,7 @@ class ManyGaussians(Factor):
         return RealLineGrid(step, first, last, float(height), points, float(_RATIOS[j]))
 
     def _strips(self, a: float, t: float, end: float, drop: float) -> Iterator[tuple[float, float]]:
-        """Heights of strips up to a last node that leaves out little, and the steps they allow."""
+        """Yield heights of strips whose last node leaves out little, and the steps they allow."""
         heights = _WIDEST / self.high * _MANY_SHARES
         places = np.array(list(_places(end)))
         u = np.exp(np.minimum(self._log_odds + self._steepest_log(places), 700.0))
@@ -586,7 +592,7 @@ class ManyGaussians(Factor):
         return np.asarray(s * z - s * s / 2)
 
     def _sizes(self, a: float, t: float, z: Floats) -> Floats:
-        """About log of the most that Σ|QR^z| is on ellipses."""
+        """Estimate log of the largest Σ|QR^z| on ellipses."""
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
         angle = np.linspace(0, math.pi, _ARCS + 1)
         wide, tall = half * (_RATIOS + 1 / _RATIOS) / 2, half * (_RATIOS - 1 / _RATIOS) / 2
@@ -612,11 +618,11 @@ class ManyGaussians(Factor):
     def terms(self, line: OrderLine, need: float) -> int:
         grid = self._worth_while(line, need)
         if grid is None:
-            return sum(one.terms(line, need) for one, _ in self._apart)
+            return sum(factor.terms(line, need) for factor, _ in self._apart)
         return self._cost(grid)
 
     def _worth_while(self, line: OrderLine, need: float) -> RealLineGrid | None:
-        """A grid that costs less than each part by itself."""
+        """Return a grid that costs less than each part by itself, if there is one."""
         grid = self.grid(line, need)
         alone = self.runs[len(self.runs) // 2][0].terms(line, need)
         return grid if grid and self._cost(grid) < len(self.runs) * alone else None
@@ -626,14 +632,14 @@ class ManyGaussians(Factor):
 
     @cached_property
     def _apart(self) -> Sequence[tuple[Factor, int]]:
-        """The halves of the runs, or where they are few all of the runs."""
+        """Return the halves of the runs, or all runs where these are few."""
         half = len(self.runs) // 2
-        if half < _LEAST:
+        if half < _MANY_RUNS:
             return self.runs
         return [(ManyGaussians(self.runs[:half]), 1), (ManyGaussians(self.runs[half:]), 1)]
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
-        """Π F_i^{k_i} on a line, each F_i to an absolute error of about e^{−need} F_i(a)."""
+        """Compute Π F_i^{k_i} on a line, each F_i to an error of about e^{−need} F_i(a)."""
         grid = self._worth_while(line, need)
         if grid is None:
             columns, counts = zip(
@@ -643,16 +649,16 @@ class ManyGaussians(Factor):
         return self.interpolated_transform(grid, line)
 
     def interpolated_transform(self, grid: RealLineGrid, line: OrderLine) -> list[acb]:
-        """The transform by the values at a grid's points."""
+        """Interpolate the transform by the values at a grid's points."""
         disc = acb_within(self._error(grid, line))
         columns = [self._sums(grid, line, s) for s in self._points(grid)]
         rows = [list(row) for row in zip(*columns, strict=True)]
         places = acb_mat(sums.shares(grid.points) * self._at_places(grid))
-        found: list[acb] = []
+        products: list[acb] = []
         for first in range(0, len(rows), _ROWS):
             values = (acb_mat(rows[first : first + _ROWS]) * places).tolist()
-            found.extend(_product((x + disc for x in row), self._counts) for row in values)
-        return found
+            products.extend(_product((x + disc for x in row), self._counts) for row in values)
+        return products
 
     @property
     def _counts(self) -> list[int]:
@@ -687,13 +693,13 @@ class ManyGaussians(Factor):
         return self._steepest.frame_for(1 / (s * s), a)
 
     def _error(self, grid: RealLineGrid, line: OrderLine) -> arb:
-        """A bound, for every s between low and high, of what an interpolated value is off by."""
+        """Bound what an interpolated value is off by, for every s between low and high."""
         with ctx.workprec(_BITS):
             frame, t = self.frame(arb(self.high), line.a), line.h * line.last
             return self._off_the_integral(grid, frame, t) + self._off_the_sum(grid, frame, t)
 
     def _off_the_integral(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
-        """Nodes left out, and the error of the others.
+        """Bound the nodes left out, and the error of the others.
 
         R grows with s to the right and falls with it to the left: QR^a is largest at the largest s
         for a >= 0, and for a < 0 at either end.
@@ -709,9 +715,9 @@ class ManyGaussians(Factor):
         return left_out + self.strip_error(grid, frame, t)
 
     def strip_error(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
-        """What the sum up to the last node is off by from the integral to half a step beyond it:
+        """Bound what the sum up to the last node is off by from the integral half a step farther.
 
-        by both edges of the strip, and by its end there.
+        By both edges of the strip, and by its end there.
         """
         step, height = arb(grid.step), arb(grid.height)
         end = step * (grid.last + 0.5)
@@ -723,7 +729,7 @@ class ManyGaussians(Factor):
         return 2 * self.edge(frame, float_above(end), height, t) / decay + 2 * side
 
     def edge(self, frame: SampledFrame, end: float, height: arb, t: float) -> arb:
-        """A bound of ∫|QR^z| on |Im Z| = height, Re Z <= end, for |Im z| <= t.
+        """Bound ∫|QR^z| on |Im Z| = height, Re Z <= end, for |Im z| <= t.
 
         For every s between low and high, cell by cell of Re Z, with which the bound of |R^z| grows.
         """
@@ -740,7 +746,10 @@ class ManyGaussians(Factor):
         return _power_most(frame, s * z - s * s / 2, theta, t)
 
     def _off_the_sum(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
-        """4Mρ^{1−m}/(ρ−1), the sum analytic and at most M on the ellipse, which boxes cover."""
+        """Bound the interpolation's error 4Mρ^{1−m}/(ρ−1) by the largest sum M on the ellipse.
+
+        Boxes cover the ellipse.
+        """
         ratio = arb(grid.ratio)
         most = functools.reduce(
             arb.max, (self.size(grid, frame, t, *box) for box in self._boxes(ratio))
@@ -748,7 +757,7 @@ class ManyGaussians(Factor):
         return sums.interpolation_error(most, ratio, grid.points)
 
     def _boxes(self, ratio: arb) -> Iterator[tuple[arb, arb, arb]]:
-        """Re s from, Re s to, the largest |Im s|, by arcs of half the ellipse."""
+        """Yield Re s from, Re s to, the largest |Im s|, by arcs of half the ellipse."""
         middle, half = self._interval()
         wide, tall = half * (ratio + 1 / ratio) / 2, half * (ratio - 1 / ratio) / 2
         ends = [arb.sin_cos_pi_fmpq(fmpq(i, _ARCS)) for i in range(_ARCS + 1)]
@@ -758,7 +767,7 @@ class ManyGaussians(Factor):
     def size(
         self, grid: RealLineGrid, frame: SampledFrame, t: float, left: arb, right: arb, imag: arb
     ) -> arb:
-        """A bound of Σ κφ|R^z| for left <= Re s <= right, |Im s| <= imag."""
+        """Bound Σ κφ|R^z| for left <= Re s <= right, |Im s| <= imag."""
         total = arb(0)
         for j in range(grid.first, grid.last + 1):
             z = arb(grid.step) * j
@@ -769,7 +778,7 @@ class ManyGaussians(Factor):
         return total * arb(grid.step) / (2 * arb.pi()).sqrt()
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """An upper bound of log Π |F_i(a+is)|^{k_i} for all |s| >= t; one for those of near s."""
+        """Bound log Π |F_i(a+is)|^{k_i} for all |s| >= t, with one bound for those of near s."""
         each = slack / sum(self._counts)
         return sum(
             (self._cell_decay(cell, a, t, each) for cell in _within(_MANY_CELL, self.runs)), arb(0)
@@ -786,15 +795,15 @@ class ManyGaussians(Factor):
 
 
 def merged_runs(runs: Sequence[Run]) -> tuple[tuple[Factor, int], ...]:
-    """Runs of many sampled Gaussians of one rate and about one noise in one, the others alone."""
-    found: list[tuple[Factor, int]] = []
+    """Merge runs of many sampled Gaussians of one rate and about one noise; keep the others."""
+    factors: list[tuple[Factor, int]] = []
     rates: dict[Exact, list[Run]] = defaultdict(list)
     for part, k in runs:
         rates[part.gamma].append((part, k))
     for alike in rates.values():
         for some in _within(_WIDE, sorted(alike, key=lambda run: -run[0].variance)):
-            found.extend(some if len(some) < _LEAST else [(ManyGaussians(tuple(some)), 1)])
-    return tuple(found)
+            factors.extend(some if len(some) < _MANY_RUNS else [(ManyGaussians(tuple(some)), 1)])
+    return tuple(factors)
 
 
 def _within(ratio: float, runs: Sequence[Run]) -> Iterator[Sequence[Run]]:
@@ -808,7 +817,7 @@ def _within(ratio: float, runs: Sequence[Run]) -> Iterator[Sequence[Run]]:
 
 
 def log_most(a: arb, t: float, u: arb, theta: arb) -> arb:
-    """A bound of log|(1+ve^{iφ})^z|, 0 <= v <= u, |φ| <= θ, Re z = a, |Im z| <= t.
+    """Bound log|(1+ve^{iφ})^z|, 0 <= v <= u, |φ| <= θ, Re z = a, |Im z| <= t.
 
     |arg| grows with v, and with φ up to π/2 or for v >= 1; for v < 1 it is at most arcsin v. The
     modulus is at most 1 + u, and at least 1 up to π/2, 1 − u for u < 1, sin θ.
@@ -816,14 +825,14 @@ def log_most(a: arb, t: float, u: arb, theta: arb) -> arb:
     u, theta = u.upper(), theta.upper()
     turned = acb(1 + u * theta.cos(), u * theta.sin())
     if theta <= arb.pi() / 2:
-        arg, least = turned.arg(), arb(1)
+        arg, smallest_modulus = turned.arg(), arb(1)
     elif u < 1:
-        arg, least = u.asin(), 1 - u
+        arg, smallest_modulus = u.asin(), 1 - u
     elif theta < arb.pi():
-        arg, least = turned.arg(), theta.sin()
+        arg, smallest_modulus = turned.arg(), theta.sin()
     else:
         return arb.pos_inf()
-    return t * arg + a * (least.log() if a < 0 else u.log1p())
+    return t * arg + a * (smallest_modulus.log() if a < 0 else u.log1p())
 
 
 def _power_most(frame: SampledFrame, log_growth: arb, theta: arb, t: float) -> arb:
@@ -837,8 +846,8 @@ def _about_most(a: float, t: float, u: Floats, theta: Floats) -> Floats:
     u, theta = np.broadcast_arrays(u, theta)
     is_small, is_below = theta <= math.pi / 2, u < 1
     arg = np.where(is_small | ~is_below, np.angle(1 + u * np.exp(1j * theta)), np.arcsin(u % 1))
-    least = np.where(is_small, 1, np.where(is_below, 1 - u, np.sin(theta)))
-    size = np.log(np.abs(least)) if a < 0 else np.log1p(u)
+    smallest_modulus = np.where(is_small, 1, np.where(is_below, 1 - u, np.sin(theta)))
+    size = np.log(np.abs(smallest_modulus)) if a < 0 else np.log1p(u)
     return np.where(is_small | is_below | (theta < math.pi), t * arg + a * size, np.inf)
 
 
@@ -876,7 +885,10 @@ _DEARER = 1.25  # a node off the real line than one on it
 
 @dataclass(frozen=True)
 class SampledGaussian(Part):
-    """`variance` = σ²/Δ², the sampling rate `gamma` in (0, 1): at 1 it is a GaussianLoss."""
+    """A Gaussian query on a Poisson sample has `variance` = σ²/Δ² and the rate `gamma` in (0, 1).
+
+    At the rate 1 it is a GaussianLoss.
+    """
 
     variance: Exact
     gamma: Exact
@@ -896,6 +908,10 @@ class SampledGaussian(Part):
     # --- float64: where to look
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Compute log F and the variance of L at real orders by a plain sum in float64.
+
+        ∞ where the nodes are too many.
+        """
         sigma, orders = math.sqrt(self.variance), np.asarray(orders, dtype=np.float64)
         # The peak is where x = a dlog R/dw: below 0 dlog R/dw <= γ.
         low = min(orders.min() * float(self.gamma), 0) - _REACH * sigma
@@ -928,40 +944,41 @@ class SampledGaussian(Part):
         """log γ, where γ itself may be 0."""
         return float(BALL.number(self.gamma).log().mid())
 
-    def in_floats(self, reverse: bool, rare: float) -> TailsInFloats:
+    def in_floats(self, reverse: bool, rare: float) -> float_laws.TailsInFloats:
         return normal_tails(1 / self.variance, self.gamma, reverse, rare)
 
     def log_decay(self, a: float, t: float) -> float:
-        """The least over the angles of log B_η(t), by a plain sum."""
+        """Estimate the smallest log B_η(t) over the angles, by a plain sum."""
         return self.best_angle(a, t)[1]
 
     def best_angle(self, a: float, t: float) -> tuple[float, float, float]:
-        """The angle θ = η/σ² with the least bound, its logarithm, and how far below log F(a) it is.
+        """Choose the angle θ = η/σ² of the smallest bound: the angle, its log, and how far it fell.
 
-        About t·p₁/(σ² + t²p₂), p_j = E[p^j] under the tilted law, p = γe^w/R, where p is small.
+        That is below log F(a). About t·p₁/(σ² + t²p₂), p_j = E[p^j] under the tilted law, p =
+        γe^w/R, where p is small.
         """
-        variance, found = float(self.variance), _tilted(self, a, math.frexp(t)[1])
-        likely, spread = t * found.first, t * t * found.second
+        variance, tilted = float(self.variance), _tilted(self, a, math.frexp(t)[1])
+        likely, spread = t * tilted.first, t * t * tilted.second
         angles = np.array([likely / (variance + spread)])
         if spread > variance / _SPREAD:
             angles = np.concatenate([angles * _SCALES, _ANGLES])
         angles = np.minimum(angles, _ANGLES[-1])
-        log_r = np.log(found.rest + found.weighed * np.exp(1j * angles)[:, None])
-        exponent = found.log_density + a * (log_r.real + found.scale) - t * log_r.imag
+        log_r = np.log(tilted.rest + tilted.weighed * np.exp(1j * angles)[:, None])
+        exponent = tilted.log_density + a * (log_r.real + tilted.scale) - t * log_r.imag
         top = exponent.max(axis=1)
         logs = top + np.log(np.exp(exponent - top[:, None]).sum(axis=1)) + angles**2 * variance / 2
         best = int(np.argmin(logs))
-        return float(angles[best]), float(logs[best]), found.log_moment - float(logs[best])
+        return float(angles[best]), float(logs[best]), tilted.log_moment - float(logs[best])
 
     def log_moment(self, a: float) -> float:
-        """At most log F(a), and about it: by 1 − γ, by γe^w, and by 1 beyond [0, 1]."""
+        """Estimate log F(a) from below: by 1 − γ, by γe^w, and by 1 beyond [0, 1]."""
         if a < 0:
             return 0.0
         peak = a * self.log_gamma + (a * a - a) / (2 * float(self.variance))
         return max(a * self.log_rest, peak, 0.0 if a > 1 else -math.inf)
 
     def rule(self, a: float, need: float) -> LineRule:
-        """Nodes for an error of about e^{−need} F(a) at every t >= 0."""
+        """Choose nodes for an error of about e^{−need} F(a) at every t >= 0."""
         variance, sigma = float(self.variance), math.sqrt(self.variance)
         log_moment, want = self.log_moment(a), max(need, 1.0)
 
@@ -976,7 +993,7 @@ class SampledGaussian(Part):
         return LineRule(rounded_down(eta), step, *self.ends(a, drop - log_moment, step))
 
     def ends(self, a: float, drop: float, step: float) -> tuple[int, int]:
-        """Multiples of a step beyond which QR^a comes to about e^{−drop}."""
+        """Choose multiples of a step beyond which QR^a sums to about e^{−drop}."""
         variance, sigma = float(self.variance), math.sqrt(self.variance)
         left = lowest(a, self.log_rest, self.log_gamma, variance, drop)
         # The hump about a has γ^a e^{a(a−1)/(2σ²)} in all, which can be far above 1.
@@ -1008,11 +1025,11 @@ class SampledGaussian(Part):
     # --- balls: what is proved
 
     def frame(self, a: float) -> SampledFrame:
-        """The parameters in balls."""
+        """Make the frame of the parameters in balls."""
         return self.frame_for(BALL.number(self.variance), a)
 
     def frame_for(self, variance: arb, a: float) -> SampledFrame:
-        """The parameters in balls, for a ball of variances."""
+        """Make the frame of the parameters for a ball of variances."""
         return SampledFrame(variance, BALL.number(self.gamma), BALL.number(1 - self.gamma), a)
 
     def terms(self, line: OrderLine, need: float) -> int:
@@ -1022,7 +1039,7 @@ class SampledGaussian(Part):
         return _cheaper(self, line, need).transform(self, line)
 
     def off_the_line(self, line: OrderLine, rule: LineRule) -> list[acb]:
-        """F on a line of orders by a sum over nodes above the real line."""
+        """Sum F on a line of orders over nodes above the real line."""
         frame = self.frame(line.a)
         log_ratios, weights = frame.nodes(rule)
         disc = acb_within(frame.error(rule, weights))
@@ -1032,9 +1049,10 @@ class SampledGaussian(Part):
         return [value + disc for value in sums]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """log of B_η(t) = e^{η²/(2σ²)} E_Q[|R(x+iη)|^a e^{−t arg R(x+iη)}], which bounds |F(a+is)|.
+        """Bound log|F(a+is)| for |s| >= t by log B_η(t) at the best angle.
 
-        For s >= t, as arg R is in (0, η/σ²); the conjugate for s <= −t.
+        B_η(t) = e^{η²/(2σ²)} E_Q[|R(x+iη)|^a e^{−t arg R(x+iη)}]. For s >= t, as arg R is in (0,
+        η/σ²); the conjugate for s <= −t.
         """
         angle, _, fallen = self.best_angle(a, t)
         return self.frame(a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
@@ -1046,9 +1064,9 @@ class SampledGaussian(Part):
         return [self.frame(a).amplitude_bounds(t, length)]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """γΦ̄(x−1) − (e^y−1+γ)Φ̄(x), x = ½ + σ² log((e^y−1+γ)/γ) where the loss is y; of (Q, P)
+        """Compute γΦ̄(x−1) − (e^y−1+γ)Φ̄(x), x = ½ + σ² log((e^y−1+γ)/γ) where the loss is y.
 
-        (1−(1−γ)e^y)Φ(x) − γe^y Φ(x−1), x where it is −y.
+        Of (Q, P) it is (1−(1−γ)e^y)Φ(x) − γe^y Φ(x−1), x where the loss is −y.
         """
         gamma, variance = BALL.number(self.gamma), BALL.number(self.variance)
         ratio = (-y if reverse else y).expm1() + gamma
@@ -1066,30 +1084,35 @@ class SampledGaussian(Part):
         """∞, and −log(1−γ) from the side of Q."""
         return -BALL.number(1 - self.gamma).log() if reverse else arb("inf")
 
-    def in_latex(self, write: Write) -> WrittenLaws:
-        on, off = normals(self.variance, write)
-        return WrittenLaws(mixed(self.gamma, on, off, write), off)
+    def in_latex(self, write: written_laws.Write) -> written_laws.WrittenLaws:
+        on, off = written_laws.normals(self.variance, write)
+        return written_laws.WrittenLaws(written_laws.mixed(self.gamma, on, off, write), off)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 
 
-def normal_tails(ratio: Exact, gamma: Exact, reverse: bool, rare: float) -> TailsInFloats:
-    """(1−γ)N(0, 1) + γN(s, 1) against N(0, 1): beyond z the loss log(1−γ+γe^{sz−s²/2}) is larger.
+def normal_tails(
+    ratio: Exact, gamma: Exact, reverse: bool, rare: float
+) -> float_laws.TailsInFloats:
+    """Give (1−γ)N(0, 1) + γN(s, 1) against N(0, 1) by tails in float64.
 
-    The other way round it is beyond a node where z is below the place of the node's negative.
+    Beyond z the loss log(1−γ+γe^{sz−s²/2}) is larger. Exchanged it is beyond a node where z is
+    below the place of the node's negative.
     """
-    s, g, rest = math.sqrt(nearest(ratio)), nearest(gamma), nearest(1 - gamma)
+    s = math.sqrt(float_laws.nearest(ratio))
+    g, rest = float_laws.nearest(gamma), float_laws.nearest(1 - gamma)
     if not s:
         raise PrecisionError("found noise beyond the range of float64 to lay a grid over")
     far = math.sqrt(-2 * math.log(rare))
     z = np.array([-far, s + far])
     with np.errstate(divide="ignore"):
         ends = np.logaddexp(np.log(rest), math.log(g) + s * z - s * s / 2)
-    least, largest = -ends[::-1] if reverse else ends
+    smallest, largest = -ends[::-1] if reverse else ends
 
-    def beyond(losses: Floats) -> Beyond:
-        w, turned = unsampled(-losses if reverse else losses, g, rest)
+    def beyond(losses: Floats) -> float_laws.Beyond:
+        """Compute the masses beyond some losses, and what float64 loses of them."""
+        w, turned = float_laws.unsampled(-losses if reverse else losses, g, rest)
         place = w / s + s / 2
         if reverse:
             p = upper_tail(-place)
@@ -1099,27 +1122,30 @@ def normal_tails(ratio: Exact, gamma: Exact, reverse: bool, rare: float) -> Tail
             q = upper_tail(place)
             p = rest * q + g * upper_tail(place - s)
             unknown = place > FARTHEST_TAIL
-        units = 26 * turned + 26 * s * (13 + 2 * s) + 6 * s * s + 13 + 4 * s + FEW
-        return Beyond(p, q, 4 * RELATIVE_ERROR + units * UNIT, unknown)
+        units = 26 * turned + 26 * s * (13 + 2 * s) + 6 * s * s + 13 + 4 * s + float_laws.FEW
+        short = 4 * RELATIVE_ERROR + units * float_laws.UNIT
+        return float_laws.Beyond(p, q, short, unknown)
 
-    return TailsInFloats(float(least), float(largest), beyond)
+    return float_laws.TailsInFloats(float(smallest), float(largest), beyond)
 
 
 def _is_rounding(x: Floats, s: float, g: float, rest: float, known: Floats) -> Floats:
-    """Is γΦ(−x), x > 12, below a unit of (1−γ)Φ(s−x), the mass `known`?
+    """Decide if γΦ(−x), x > 12, is below a unit of (1−γ)Φ(s−x), the mass `known`.
 
     So it is where γΦ(−12) is, and by Φ(−x) <= e^{s²/2−sx}Φ(s−x) for any s >= 0.
     """
     with np.errstate(divide="ignore"):
-        least = np.log(rest) + math.log(UNIT / g)
+        log_unit = np.log(rest) + math.log(float_laws.UNIT / g)
     most = g * float(upper_tail(np.array(FARTHEST_TAIL)))
-    found: Floats = np.logical_or(most <= known * UNIT, s * (s / 2 - x) <= least)
-    return found
+    is_rounding: Floats = np.logical_or(
+        most <= known * float_laws.UNIT, s * (s / 2 - x) <= log_unit
+    )
+    return is_rounding
 
 
 @lru_cache(256)
 def _cheaper(part: SampledGaussian, line: OrderLine, need: float) -> LineRule:
-    """Nodes on the real line, or on one above it."""
+    """Choose nodes on the real line, or on one above it."""
     shifted = part.rule(line.a, need)
     real = strip(part, line.a, line.h * line.last, need)
     return real if real.terms <= _DEARER * shifted.terms else shifted
@@ -1127,7 +1153,10 @@ def _cheaper(part: SampledGaussian, line: OrderLine, need: float) -> LineRule:
 
 @dataclass(frozen=True)
 class _Tilted:
-    """Q on a grid of x, γe^w and R but for a factor e^scale, p₁, p₂ and log F(a); float64."""
+    """A tilted law is Q on a grid of x with γe^w and R but for a factor e^scale; float64.
+
+    `first` and `second` are p₁ and p₂, and `log_moment` is log F(a).
+    """
 
     log_density: Floats
     weighed: Floats
@@ -1140,7 +1169,7 @@ class _Tilted:
 
 @lru_cache(256)
 def _tilted(part: SampledGaussian, a: float, reach: int) -> _Tilted:
-    """The grid that sums with t < 2^reach need."""
+    """Lay the grid that sums with t < 2^reach need."""
     variance, sigma = float(part.variance), math.sqrt(part.variance)
     far = -variance * math.log1p(2.0**reach * float(part.gamma)) - _REACH * sigma
     far += min(a * float(part.gamma), 0.0)
@@ -1161,7 +1190,7 @@ def _tilted(part: SampledGaussian, a: float, reach: int) -> _Tilted:
 
 
 def _widest(a: float) -> tuple[float, ...]:
-    """The largest η/σ² worth while: below π/2, less where |R_θ|^a grows beyond R^a.
+    """List the largest η/σ² worth while: below π/2, less where |R_θ|^a grows beyond R^a.
 
     Or not by more than (1−γ)^a, for 2η/σ² < π/2.
     """
@@ -1171,5 +1200,5 @@ def _widest(a: float) -> tuple[float, ...]:
 
 
 def _certain(y: arb, reverse: bool) -> arb:
-    """H where every loss is above y, or, of (Q, P), none."""
+    """Compute H where every loss is above y, or, of (Q, P), none."""
     return arb(0) if reverse else -y.expm1()

@@ -1,4 +1,4 @@
-"""Summed: a pair whose moments are sums over nodes, Σ w_j e^{itℓ_j} on a whole line at once."""
+"""A summed loss has moments that are sums over nodes, Σ w_j e^{itℓ_j} on a whole line at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from symacct.profile.sums import SHARE, End, TransformOnLine, second_moment_boun
 
 _NEARLY = 1.1  # times the variance that three moments may tell
 _HALVINGS = 20
-_SPAN, _TIMES, _LEAST = (0.02, 2e4), 120, 1e-12  # in deviations; of where falling is looked at
+_SPAN, _TIMES, _SMALLEST_FALL = (
+    (0.02, 2e4),
+    120,
+    1e-12,
+)  # in deviations; of where falling is looked at
 _ROUNDED = 2.0**-50  # of a square, that is left where all of its variance cancels
 _NEAREST = 2.0**-6  # beyond 0 and 1, that moments may end
 _SPARE, _ROUGH = 5.0, 1.0  # e^{−this} of what it has fallen is what a value may be off by
@@ -30,7 +34,7 @@ Grid = tuple[Floats, Floats]
 
 @dataclass(frozen=True)
 class Sample:
-    """Σ w e^{itℓ} is F(a+it) up to `error`, for |t| up to what it was made for."""
+    """A sample has Σ w e^{itℓ} = F(a+it) up to `error`, for |t| up to what it was made for."""
 
     losses: list[arb]
     weights: list[arb]
@@ -43,21 +47,21 @@ class Sample:
 
 
 class SummedLoss(Part):
-    """What pairs share that are swapped by an involution and summed over nodes.
+    """A summed loss has a pair that an involution swaps, and moments summed over nodes.
 
-    A subclass says `floats`, `sample` and `decay_constants`, and `least_order`, the least order
+    A subclass says `floats`, `sample` and `decay_constants`, and `lowest_order`, the smallest order
     that it may be asked at.
     """
 
-    least_order = -math.inf
+    lowest_order = -math.inf
 
     @property
     def symmetric(self) -> bool:
         """An involution swaps the two laws."""
         return True
 
-    def floats(self, least: float, most: float) -> Grid:
-        """log of Q's masses, and the losses, for orders from `least` to `most`; float64.
+    def floats(self, lowest_order: float, highest_order: float) -> Grid:
+        """Return log of Q's masses, and the losses, for orders between two; float64.
 
         LimitError where they would be too many, or a moment is infinite.
         """
@@ -68,7 +72,7 @@ class SummedLoss(Part):
         raise NotImplementedError
 
     def decay_constants(self, a: float, moment: arb) -> list[End]:
-        """Some (A, C), each with |F(a+it)| <= A + C/t; F(a) is given."""
+        """List pairs (A, C), each with |F(a+it)| <= A + C/t; F(a) is given."""
         raise NotImplementedError
 
     def sampled(self, gamma: Exact) -> Part:
@@ -82,22 +86,25 @@ class SummedLoss(Part):
     # --- float64: where to look
 
     def _grid(self, order: float) -> Grid | None:
-        """Nodes for orders about as far out, or, where moments end before that, for nearer ones."""
+        """Return nodes for orders about as far out, or for nearer ones where moments end before."""
         shift = max(order - 1, -order)
         width = 2.0 ** math.ceil(math.log2(max(shift, 1.0)))
         while width >= max(shift, _NEAREST):
-            if (found := _grid(self, order > 0.5, width)) is not None:
-                return found
+            if (grid := _grid(self, order > 0.5, width)) is not None:
+                return grid
             width /= 2
         return None
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Orders of about one size share a grid; where it would be too long, none is taken."""
+        """Compute log F and the variance of L, orders of about one size on one grid.
+
+        ∞ where the grid would be too long.
+        """
         log_moments, variances = np.full(len(orders), np.inf), np.ones(len(orders))
         grids = [self._grid(float(order)) for order in orders]
         for grid in {id(grid): grid for grid in grids if grid is not None}.values():
-            own = np.array([one is grid for one in grids])
-            log_moments[own], variances[own] = float_moments_of_atoms(orders[own], *grid)
+            shared = np.array([order_grid is grid for order_grid in grids])
+            log_moments[shared], variances[shared] = float_moments_of_atoms(orders[shared], *grid)
         return log_moments, variances
 
     def log_decay(self, a: float, t: float) -> float:
@@ -116,25 +123,26 @@ class SummedLoss(Part):
         return len(self.sample(line.a, line.h * line.last, need).losses)
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
-        found = self.sample(line.a, line.h * line.last, need)
-        return sums_on_a_line(found.weights, found.losses, line, found.error)
+        sample = self.sample(line.a, line.h * line.last, need)
+        return sums_on_a_line(sample.weights, sample.losses, line, sample.error)
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """log of an upper bound of |F(a+is)| for s >= t, by `TransformOnLine`."""
+        """Bound log|F(a+is)| for s >= t, by `TransformOnLine`."""
 
         def at(s: float) -> arb:
+            """Bound |F(a+is)|, to about what it has fallen there."""
             deadline.check()
             far = 2.0 ** (math.ceil(2 * math.log2(s)) / 2)  # for all up to there
             fallen = 1 - _height(self, a, s)
             spare = _SPARE if s == t else _ROUGH
             need = spare + math.ceil(-2 * math.log(max(fallen, slack))) / 2
-            found = self.sample(a, far, need)
+            sample = self.sample(a, far, need)
             turn = acb(0, arb(s))
             total = sum(
-                (w * (turn * x).exp() for w, x in zip(found.weights, found.losses, strict=True)),
+                (w * (turn * x).exp() for w, x in zip(sample.weights, sample.losses, strict=True)),
                 acb(0),
             )
-            return abs(total) + found.error
+            return abs(total) + sample.error
 
         bend, moment = self._bend(a, _SPARE - math.log(slack))
         return (
@@ -144,7 +152,7 @@ class SummedLoss(Part):
         )
 
     def _bend(self, a: float, need: float) -> tuple[arb, arb]:
-        """A bound of E_Q[(L−μ)²e^{aL}] by three real moments, and F(a)."""
+        """Bound E_Q[(L−μ)²e^{aL}] by three real moments, and compute F(a)."""
         apart, mean, share = self._apart(a)
         moments = [
             self.transform(OrderLine(order, 1.0, 0), 8 + max(need, -math.log(share)))[0].real
@@ -153,9 +161,9 @@ class SummedLoss(Part):
         return second_moment_bound(moments, mean, apart), moments[1]
 
     def _apart(self, a: float) -> tuple[float, float, float]:
-        """The widest h at which three moments tell the variance V, μ, h²V."""
+        """Choose the widest h at which three moments tell the variance V; h, μ and h²V."""
         variance = float(self.float_moments(np.array([a]))[1][0])
-        apart = min(0.5 / math.sqrt(variance), (a - self.least_order) / 2)
+        apart = min(0.5 / math.sqrt(variance), (a - self.lowest_order) / 2)
         for _ in range(_HALVINGS):
             below, middle, above = self.float_moments(a + apart * np.array([-1.0, 0.0, 1.0]))[0]
             if below + above - 2 * middle < _NEARLY * apart**2 * variance:
@@ -167,6 +175,7 @@ class SummedLoss(Part):
 def float_moments_of_atoms(
     orders: Floats, log_weights: Floats, losses: Floats
 ) -> tuple[Floats, Floats]:
+    """Compute log F and the variance of L of atoms at real orders, in float64."""
     exponent = orders[:, None] * losses + log_weights
     top = exponent.max(axis=1)
     share = np.exp(exponent - top[:, None])
@@ -177,22 +186,22 @@ def float_moments_of_atoms(
 
 @lru_cache(32)
 def _grid(part: SummedLoss, is_above: bool, width: float) -> Grid | None:
-    """Nodes for orders from 0 or 1 to so far beyond the other."""
+    """Return nodes for orders from 0 or 1 to so far beyond the other."""
     with contextlib.suppress(LimitError):
         return part.floats(0.0, 1 + width) if is_above else part.floats(-width, 1.0)
     return None
 
 
 def _known(part: SummedLoss, order: float) -> Grid:
-    """The nodes at an order that `float_moments` has found a moment at."""
-    found = part._grid(order)
-    assert found is not None  # noqa: S101  # no other order is chosen
-    return found
+    """Return the nodes at an order where `float_moments` is finite."""
+    grid = part._grid(order)
+    assert grid is not None  # noqa: S101  # no other order is chosen
+    return grid
 
 
 @lru_cache(64)
 def _weighed(part: SummedLoss, a: float) -> tuple[Floats, Floats, float]:
-    """Q e^{aL} over F(a) and the losses, on a grid, and log F(a); float64."""
+    """Return Q e^{aL}/F(a), the losses and log F(a) on a grid; float64."""
     log_weights, losses = _known(part, a)
     log_moment = float(part.float_moments(np.array([a]))[0][0])
     return np.exp(log_weights + a * losses - log_moment), losses, log_moment
@@ -206,20 +215,26 @@ def _height(part: SummedLoss, a: float, t: float) -> float:
 
 @lru_cache(64)
 def _falling(part: SummedLoss, a: float) -> tuple[float, Floats, Floats]:
-    """log F(a), times t, log of about the largest |F(a+is)|/F(a) proved for s >= t; float64."""
+    """Tabulate log of about the largest |F(a+is)|/F(a) proved for s >= t, over times t; float64.
+
+    log F(a) comes first.
+    """
     variance = float(part.float_moments(np.array([a]))[1][0])
     times = np.geomspace(*_SPAN, _TIMES) / math.sqrt(variance)
     heights = np.array([_height(part, a, t) for t in times])
     log_moment = _weighed(part, a)[2]
     moment = arb(log_moment).exp()
-    least = min(float(constant / moment) for constant, _ in part.decay_constants(a, moment))
+    smallest = min(float(constant / moment) for constant, _ in part.decay_constants(a, moment))
     heights = np.maximum.accumulate(heights[::-1])[::-1]
-    heights = np.clip(heights, min(max(_LEAST, least), 1.0), 1.0)
+    heights = np.clip(heights, min(max(_SMALLEST_FALL, smallest), 1.0), 1.0)
     return log_moment, times, np.log(heights) * (1 - 1 / SHARE)
 
 
 def fixed_size_hockey_stick(mixture: Part, y: arb) -> arb:
-    """For y >= 0 that of the mixture against Q; below 0 by reversal, D(y) = 1−e^y+e^yD(−y)."""
+    """Compute D(y) of the pair that is glued of a mixture against Q and its mirror image.
+
+    For y >= 0 it is that of the mixture; below 0 by reversal, D(y) = 1−e^y+e^yD(−y).
+    """
     if y >= 0:
         return mixture.hockey_stick(y, False)
     return y.exp() * mixture.hockey_stick(-y, False) - y.expm1()

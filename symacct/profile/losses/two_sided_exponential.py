@@ -22,7 +22,7 @@ from symacct.profile.part import Floats, OrderLine, Part
 
 @dataclass(frozen=True)
 class TwoSidedExponential(Part):
-    """`alpha` > 1, at which the moments end."""
+    """A two-sided exponential loss has moments that end at `alpha` > 1."""
 
     alpha: Fraction
 
@@ -73,10 +73,10 @@ class TwoSidedExponential(Part):
         return abs(self._moment(acb(arb(a), arb(t)))).log()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """(1 − e^y)₊ + min(1, e^y) e^{−(α−1)|y|}/(2α−1)."""
-        alpha, least = ball(self.alpha), y.min(arb(0))
+        """Compute (1 − e^y)₊ + min(1, e^y) e^{−(α−1)|y|}/(2α−1)."""
+        alpha, negative = ball(self.alpha), y.min(arb(0))
         smoothed = (-(alpha - 1) * abs(y)).exp() / (2 * alpha - 1)
-        return -least.expm1() + least.exp() * smoothed
+        return -negative.expm1() + negative.exp() * smoothed
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
