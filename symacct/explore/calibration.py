@@ -326,6 +326,33 @@ class _RunTarget(Target):
         return dp_sgd(noise_multiplier=value, **self.run)
 
 
+# --- what a calibration is
+
+
+@dataclass(frozen=True)
+class Consecutive:
+    """Two consecutive values of a parameter, of which one meets a target and the other does not."""
+
+    symbol: str
+    meets: Fraction
+    fails: Fraction
+    node: Node
+
+    @property
+    def values(self) -> str:
+        """Both values, and which of them meets the target."""
+        return f"{number(self.meets)} meets the target, {number(self.fails)} does not"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Both values for JSON."""
+        return {
+            "symbol": self.symbol,
+            "meets": exact.text(self.meets),
+            "fails": exact.text(self.fails),
+            "expression": repr(self.node),
+        }
+
+
 # --- a target risk
 
 #: Significant digits of a bound; one that has fewer and may be above the target is taken to be.
@@ -337,7 +364,7 @@ _UNBOUNDED = ("mu", "rho")
 
 
 @dataclass(frozen=True)
-class RiskCalibration:
+class RiskCalibration(Consecutive):
     """Two consecutive values: the risk is at most the target at `meets`, and above it at `fails`.
 
     >>> import sympy
@@ -347,10 +374,6 @@ class RiskCalibration:
     ('advantage', '199/50', '397/100')
     """
 
-    symbol: str
-    meets: Fraction
-    fails: Fraction
-    node: Node
     risk: str
     value: Bound
     target: Fraction
@@ -371,10 +394,9 @@ class RiskCalibration:
         ]
 
     def __str__(self) -> str:
-        values = f"{number(self.meets)} meets the target, {number(self.fails)} does not"
         relation = str(self.value.claim.adjacency).replace("either", "either relation")
         reached = f"{self.risk} {shown(self.value)} <= {shown(self.target)} under {relation}"
-        return f"{self.symbol} = {values}\n  {reached}"
+        return f"{self.symbol} = {self.values}\n  {reached}"
 
     def _repr_html_(self) -> str:
         return card(self.rows())
@@ -382,10 +404,7 @@ class RiskCalibration:
     def as_dict(self) -> dict[str, Any]:
         """The calibration for JSON."""
         return {
-            "symbol": self.symbol,
-            "meets": exact.text(self.meets),
-            "fails": exact.text(self.fails),
-            "expression": repr(self.node),
+            **super().as_dict(),
             "risk": self.risk,
             "target": exact.text(self.target),
             "reached": self.value.as_dict(),
@@ -561,7 +580,7 @@ _FEW_DIGITS = 3  # of a parameter, where all that were asked for take long
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Consecutive):
     """Two consecutive values, of which one meets the target and the other misses it.
 
     `meets` meets the target, with this `guarantee`, and `fails` misses it, by the conversion of the
@@ -574,10 +593,6 @@ class Calibration:
     ('sigma', '187/50', '373/100')
     """
 
-    symbol: str
-    meets: Fraction
-    fails: Fraction
-    node: Node
     guarantee: Guarantee
 
     def under(self, adjacency: str | Adjacency) -> Calibration:
@@ -596,11 +611,6 @@ class Calibration:
         """Exact where the true ε decided, else upper: other proofs may find a better value."""
         return self.guarantee.kind
 
-    @property
-    def values(self) -> str:
-        """Both values, and which of them meets the target."""
-        return f"{number(self.meets)} meets the target, {number(self.fails)} does not"
-
     def _repr_html_(self) -> str:
         rows = [
             (f"{self.symbol} meets the target at", number(self.meets)),
@@ -610,13 +620,7 @@ class Calibration:
 
     def as_dict(self) -> dict[str, Any]:
         """The calibration for JSON."""
-        return {
-            "symbol": self.symbol,
-            "meets": exact.text(self.meets),
-            "fails": exact.text(self.fails),
-            "expression": repr(self.node),
-            "guarantee": self.guarantee.as_dict(),
-        }
+        return {**super().as_dict(), "guarantee": self.guarantee.as_dict()}
 
 
 @overload
