@@ -35,16 +35,15 @@ from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.sums.hull import hull_of_curve
 from symacct.kernel.theorem_registry import RDPCurve, Theorem
 from symacct.laws.law import FiniteDirection, Mean, expected, log_ratio
-from symacct.mechanisms import DiscreteGaussian, Gaussian
-from symacct.mechanisms.integer_noise import IntegerNoise, LatticeNoise, float_above
-from symacct.mechanisms.laplace import LaplacePair
+from symacct.laws.neighbours import LaplaceShift, NormalShift, SwappedPair, law_of
+from symacct.mechanisms import DiscreteGaussian
+from symacct.mechanisms.integer_noise import LatticeNoise, float_above
 from symacct.mechanisms.pair import mixture
-from symacct.mechanisms.response import ResponsePair
 from symacct.mechanisms.skellam import over_differences
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
 from symacct.theory.amplification.acg16 import chosen_sum, double_factorial
-from symacct.theory.amplification.pairs import by_quadrature, expectation, shape_ratio
+from symacct.theory.amplification.pairs import by_quadrature, expectation
 from symacct.theory.amplification.triples import expectation as dominated_expectation
 from symacct.theory.amplification.triples import gaussian_log_moment as opposite_log_moment
 from symacct.theory.amplification.triples import numbers, worst_directions
@@ -166,20 +165,15 @@ def _balanced_sum(values: list[Traced]) -> Traced:
 
 @expectation.register
 def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | None) -> Traced:
-    scale = ctx.number(shape_ratio(mechanism)).exact
+    noise = law_of(mechanism).normal
+    scale = None if noise is None else ctx.number(noise.ratio).exact
     if scale is not None and alpha is not None:
-        _check_grid(mechanism, ctx.max_order, nearest_float(scale))
+        _check_grid(ctx.max_order, nearest_float(scale))
     return Traced.of(by_quadrature(ctx, mechanism, gamma, alpha))
 
 
-@singledispatch
-def _check_grid(mechanism: Mechanism, order: int, scale: float) -> None:
-    """Where the integral is a sum over a grid, UntraceableError for one of too many terms."""
-
-
-@_check_grid.register
-def _(mechanism: Gaussian, order: int, sigma: float) -> None:
-    """A grid so long makes code too slow to be of use: noise of small σ, large orders."""
+def _check_grid(order: int, sigma: float) -> None:
+    """UntraceableError for a grid so long that code is of no use: small σ, large orders."""
     terms = (order / sigma + 20) * (1.6 + 2.6 / sigma) if sigma else math.inf
     if terms > MOST_TERMS:
         raise UntraceableError(
@@ -394,30 +388,20 @@ def _(ctx: CodeArithmetic, mechanism: Mechanism, alpha: Traced | None, gamma: Op
         fall = Traced((-ctx.expm1((1 - alpha) * log_t)).as_plain(), low=0.0, high=1.0)
         return ctx.expm1(alpha * log_t) * fall
 
-    return _above_one(mechanism, ctx, value, Traced.of(1) if alpha is None else alpha)
+    pair = cast(SwappedPair, law_of(mechanism).worst)
+    return _above_one(pair, ctx, value, Traced.of(1) if alpha is None else alpha)
 
 
 @singledispatch
-def _above_one(mechanism: Mechanism, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
-    """E_Q[value(log(P/Q)); P > Q] by the family of the mechanism's worst pair."""
-    raise TypeError(f"no pair of {type(mechanism).__name__}")
+def _above_one(pair: SwappedPair, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
+    """E_Q[value(log(P/Q)); P > Q] of the mechanism's worst pair."""
+    return Traced.of(pair.mean(ctx, value, order, above_one=True))
 
 
 @_above_one.register
-def _(mechanism: ResponsePair, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
-    pure = mechanism.at_infinity(ctx)
-    return value(pure) / (ctx.exp(pure) + 1)
-
-
-@_above_one.register
-def _(mechanism: IntegerNoise, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
-    return Traced.of(mechanism.expected(ctx, value, order, above_one=True))
-
-
-@_above_one.register
-def _(mechanism: LaplacePair, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
+def _(pair: LaplaceShift, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
     """Gauss–Legendre rules on stretches short against the peak, and the atom at the end."""
-    s = 1 / ctx.number(shape_ratio(mechanism))
+    s = 1 / ctx.number(pair.ratio)
     inside = ctx.integral(
         lambda y: value(s * y) * ctx.exp(-(s * (1 + y) / 2)), s * (order + 1) // 3 + 1
     )
@@ -425,9 +409,9 @@ def _(mechanism: LaplacePair, ctx: CodeArithmetic, value: Rdp, order: Traced) ->
 
 
 @_above_one.register
-def _(mechanism: Gaussian, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
+def _(pair: NormalShift, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
     """Gauss–Legendre rules on stretches short against the peak, of [0, ∞) brought to [0, 1)."""
-    s = 1 / ctx.number(shape_ratio(mechanism))
+    s = 1 / ctx.number(pair.ratio)
     scale = order * s + 6
 
     def bell(share: Traced) -> Traced:

@@ -25,7 +25,7 @@ from symacct.kernel.exact import Numeric
 from symacct.kernel.exact import order as exact_order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import WBK19
-from symacct.mechanisms.gaussian import squared_ratio
+from symacct.laws.neighbours import law_of
 from symacct.operations import PoissonSubsample
 from symacct.operations.subsample import Sampling
 
@@ -87,14 +87,14 @@ def _claim(sampled: Node) -> Claim:
 def _sampled_gaussian(m: object) -> Sampling:
     """The sample of Gaussian noise that the bounds are about; AssumptionError for anything else."""
     usual = isinstance(m, Sampling) and m.fixed_adjacency == m.read_adjacency
-    ratio = squared_ratio(m.mechanism) if isinstance(m, Sampling) else None
-    if not isinstance(m, Sampling) or not usual or ratio is None:
+    noise = law_of(m.mechanism).normal if isinstance(m, Sampling) else None
+    if not isinstance(m, Sampling) or not usual or noise is None:
         raise AssumptionError(
             f"softmax_bounds: found {echo(m)}, needed a subsampled Gaussian: for other "
             "mechanisms two local maxima are not proved",
             remedy="ask rdp instead, by a theorem",
         )
-    if not isinstance(ratio, Fraction):
+    if not isinstance(noise.squared_ratio, Fraction):
         raise AssumptionError(
             f"softmax_bounds: found {echo(m.mechanism)}, needed a rational "
             "(sigma/sensitivity)^2: it decides where the local maxima are",
@@ -122,8 +122,8 @@ class _Items:
         rate = accountant.curve(m).evaluation.ctx.number(m.gamma)
         self.poisson = isinstance(m, PoissonSubsample)
         self.log_u, self.log_v = rate.log(), ((1 - rate) if self.poisson else arb(1)).log()
-        ratio: Any = squared_ratio(m.mechanism)  # a Fraction, as `_sampled_gaussian` says
-        self.variance = 1 / ratio
+        noise: Any = law_of(m.mechanism).normal  # of a rational ratio: `_sampled_gaussian`
+        self.variance = 1 / noise.squared_ratio
 
     def __call__(self, l: int) -> arb:
         """log of C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}, or of Theorem 9's item."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import methodcaller
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import flint
 import sympy
@@ -57,11 +57,9 @@ from symacct.kernel.node import Mechanism, Node, as_node
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.kernel.theorem_registry import Theorem, stating
-from symacct.mechanisms import Gaussian
-from symacct.mechanisms.laplace import LaplacePair
-from symacct.mechanisms.response import ResponsePair
+from symacct.laws.neighbours import Shift, SwappedPair, law_of
 from symacct.theory.amplification import triples
-from symacct.theory.amplification.pairs import expectation, shape_ratio
+from symacct.theory.amplification.pairs import expectation
 
 # --- series and their arithmetic
 #
@@ -797,10 +795,11 @@ def _(
     order = None if alpha is None else ctx.number(alpha)
     if not isinstance(order, Series):
         return _by_chi(ctx, mechanism, ctx.number(gamma), order)
+    pair = cast(Shift, law_of(mechanism).worst)
     if order.first == 0:
-        return _near_one(ctx, mechanism, gamma)
-    if isinstance(mechanism, LaplacePair):
-        return _far_laplace(ctx, mechanism, ctx.number(gamma), order)
+        return _near_one(ctx, pair, expression(gamma))
+    if pair.normal is None:
+        return _far_laplace(ctx, 1 / ctx.number(pair.ratio), ctx.number(gamma), order)
     # The last term of the sum, up to a factor 1 + O(α e^{−αΔ²/σ²}).
     rate = mechanism.at_one(ctx)
     return ctx.exp(order * sympy.log(ctx.number(gamma)) + order * (order - 1) * rate)
@@ -831,23 +830,16 @@ def chi(ctx: SeriesArithmetic, mechanism: Mechanism, k: int) -> SeriesNumber:
     return total
 
 
-def _near_one(ctx: SeriesArithmetic, mechanism: Mechanism, gamma: SeriesNumber) -> SeriesNumber:
+def _near_one(ctx: SeriesArithmetic, pair: Shift, gamma: sympy.Expr) -> SeriesNumber:
     """Σ_{k>=1} t^k E_Q[m log^k m]/k!, at α = 1 + t: the moments are analytic there."""
     z = sympy.Symbol("z", real=True)
-    scale, gamma = expression(shape_ratio(mechanism)), expression(gamma)
 
     def mean(k: int) -> SeriesNumber:
         def value(log_ratio: SeriesNumber) -> SeriesNumber:
             m = 1 - gamma + gamma * sympy.exp(log_ratio)
             return m * sympy.log(m) ** k
 
-        if isinstance(mechanism, Gaussian):
-            density = sympy.exp(-(z**2) / (2 * scale**2)) / (sympy.sqrt(2 * sympy.pi) * scale)
-            whole = (z, -sympy.oo, sympy.oo)
-            return sympy.Integral(density * value((2 * z - 1) / (2 * scale**2)), whole)
-        s = 1 / scale
-        inside = sympy.Integral(sympy.exp(-s * z) * value(s * (2 * z - 1)), (z, 0, 1))
-        return (value(-s) + sympy.exp(-s) * value(s) + s * inside) / 2
+        return pair.written(value, z=z)
 
     values = [ctx.name(mean(k)) / sympy.factorial(k) for k in range(1, ctx.terms)]
     return Series(ctx, 1, values, ctx.terms)
@@ -859,7 +851,7 @@ def _(
 ) -> SeriesNumber:
     """Σ_{k>=1} t^k E_Q[m L^k + (−L)^k; P > Q]/k!, L = log m, m = 1−γ+γP/Q, at α = 1 + t."""
     order = None if alpha is None else ctx.number(alpha)
-    if isinstance(mechanism, ResponsePair):
+    if cast(SwappedPair, law_of(mechanism).worst).has_two_outcomes:
         return triples.mean_of_psi(ctx, mechanism, alpha, gamma)
     if not isinstance(order, Series) or order.first != 0:
         raise no_series("an expectation over the outcomes where P > Q")
@@ -874,7 +866,7 @@ def _(
 
 
 def _far_laplace(
-    ctx: SeriesArithmetic, mechanism: LaplacePair, gamma: SeriesNumber, order: Series
+    ctx: SeriesArithmetic, s: SeriesNumber, gamma: SeriesNumber, order: Series
 ) -> SeriesNumber:
     """m^α ( e^{−s}/2 + m e^{−2s}/(4γ) Σ_k (3/2)_k (m e^{−s}/γ)^k / (α+1)_{k+1} ), the largest m.
 
@@ -882,7 +874,6 @@ def _far_laplace(
     y = 1−γ+γe^{s(2z−1)} the part between the centres is ∫ y^α (y−1+γ)^{−3/2} dy √γ e^{−s/2}/4,
     integrated by parts at its upper end. What is left out is smaller by a power e^{−cα}.
     """
-    s = mechanism.shift(ctx)
     m = 1 - gamma + gamma * sympy.exp(s)
     ratio, total, factor = m * sympy.exp(-s) / gamma, ctx.series(sympy.exp(-s) / 2), sympy.S.One
     below: SeriesNumber = sympy.S.One

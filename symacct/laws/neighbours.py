@@ -1,8 +1,8 @@
 """What a leaf declares of its neighbours: the laws that one run has on two neighbouring datasets.
 
-Each kind of laws is one class, which whoever wants more than a Rényi curve reads: the exact profile
-has a loss for each kind that has numbers. What else is asked of neighbours are facts that the
-classes state.
+Each kind of laws is one class, and whoever wants more than a Rényi curve reads it: theorems about
+samples and groups ask it for the worst pair and its means, the exact profile has a loss for each
+kind that has numbers, and what else is asked of neighbours are facts that the classes state.
 """
 
 from __future__ import annotations
@@ -10,11 +10,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any, Self
 
+from symacct.analysis.normal_mixtures import sampled_relative_entropy
+from symacct.analysis.sampled_gaussian import sampled_gaussian_excess
+from symacct.analysis.sampled_laplace import (
+    gaussian_upper_half,
+    laplace_upper_half,
+    sampled_laplace_excess,
+    sampled_laplace_kl,
+)
+from symacct.kernel.arithmetic import (
+    BALL,
+    Arithmetic,
+    MpmathArithmetic,
+    Number,
+    SymbolicArithmetic,
+)
+from symacct.kernel.arithmetic.ball import rational_ends
+from symacct.kernel.arithmetic.mp import quadrature
+from symacct.kernel.arithmetic.symbolic import written
 from symacct.kernel.claims import Kind
-from symacct.kernel.exact import Exact, exact, expression, sympy
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import INFINITY, Exact, Order, exact, expression, sympy
+from symacct.kernel.node import Mechanism, Node
+from symacct.laws.families import Laplace
+from symacct.laws.normal import Normal
 
+#: log(P/Q) ↦ a number in the arithmetic that is asked.
+Value = Callable[[Any], Number]
 #: The probabilities (p, q) of every outcome, under either law.
 Masses = tuple[tuple[Exact, Exact], ...]
 
@@ -31,6 +56,25 @@ class Neighbours:
     side: Fraction | None = None
     #: (Δ/σ)² of normal noise on vectors, of which three may be equally far apart; else 0.
     squared_side: Exact = Fraction(0)
+    #: The probabilities of each law that a mechanism may have, where they are finitely many.
+    all_laws: tuple[tuple[Exact, ...], ...] | None = None
+    #: The laws with a record and without, where all numbers are rational.
+    two_laws: tuple[Any, Any] | None = None
+
+    @property
+    def worst(self) -> SwappedPair | None:
+        """The pair that dominates and has the leaf's curve, where its means are known."""
+        return None
+
+    @property
+    def normal(self) -> NormalShift | None:
+        """The worst pair where it is one of normal laws."""
+        return self.worst if isinstance(self.worst, NormalShift) else None
+
+    @property
+    def line(self) -> StatedLine | None:
+        """The line that the leaf's curve is stated to lie below."""
+        return None
 
     @property
     def fixed(self) -> tuple[Neighbours, ...]:
@@ -40,6 +84,30 @@ class Neighbours:
     def for_group(self, size: int) -> Neighbours | None:
         """The laws of datasets so many steps apart, where they are of this kind."""
         return None
+
+
+def law_of(node: Node) -> Neighbours:
+    """What a leaf declares, whose facts are asked for; of all else nothing is known."""
+    law: Neighbours | None = node.neighbours if isinstance(node, Mechanism) else None
+    return CurveAlone() if law is None else law
+
+
+class CurveAlone(Neighbours):
+    """Laws of which nothing but a curve is known."""
+
+
+@dataclass(frozen=True)
+class StatedLine(CurveAlone):
+    """Any mechanism with ε(α) <= ξ + ρα for 1 < α < ω."""
+
+    rho: Exact
+    xi: Exact = Fraction(0)
+    omega: Exact | float = INFINITY
+
+    @property
+    def line(self) -> StatedLine:
+        """What is stated."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -54,12 +122,116 @@ class Alike(Neighbours):
     """One law: no record changes the answer."""
 
 
+# --- one pair that dominates
+
+
+class SwappedPair(Neighbours):
+    """Two laws (P, Q) that an involution swaps, and means over Q."""
+
+    #: Does it dominate every neighbouring pair, and is its curve the leaf's? Two laws that are
+    #: given say nothing of a third record.
+    is_worst: bool = True
+    #: Is the query one number, so that all neighbours move it along one line?
+    is_on_line: bool = False
+    #: Does the mechanism stand for all those that the pair dominates?
+    is_whole_class = False
+    #: Are there but two outcomes, whose sum is written as it stands?
+    has_two_outcomes = False
+
+    @property
+    def worst(self) -> SwappedPair | None:
+        """The pair itself."""
+        return self if self.is_worst else None
+
+    def mean(
+        self, ctx: Arithmetic, value: Value, alpha: Order | None, above_one: bool = False
+    ) -> Number:
+        """E_Q[value(log(P/Q))], over the outcomes with P > Q alone if `above_one`.
+
+        0 <= value <= 1 + α + (P/Q)^α, where α = 2 stands for the one that is None.
+        """
+        raise NotImplementedError
+
+
 # --- noise that a record moves
 
 
+class Shift(SwappedPair):
+    """Noise with a density, and the same moved by Δ: the pair depends on the noise over Δ alone."""
+
+    @property
+    def ratio(self) -> Exact:
+        """The scale of the noise over Δ."""
+        raise NotImplementedError
+
+    def sampled_in_balls(
+        self, gamma: Fraction, alpha: Order | None, near: dict[Any, Any]
+    ) -> Number:
+        """E_Q[m^α] − 1, or E_Q[m log m] where α is None, m = 1−γ+γP/Q.
+
+        What is kept in `near` of one order serves the next one.
+        """
+        raise NotImplementedError
+
+    def upper_half_in_balls(self, gamma: Fraction, alpha: Order | None) -> Number:
+        """E_Q[(m^α − 1)(1 − m^{1−α}); P > Q], or E_Q[(m−1) log m; P > Q] where α is None."""
+        raise NotImplementedError
+
+    def mean(
+        self, ctx: Arithmetic, value: Value, alpha: Order | None, above_one: bool = False
+    ) -> Number:
+        return _mean(ctx, self, value, 1 if alpha is None else alpha, above_one)
+
+    def summed(self, ctx: Any, value: Value, alpha: Order) -> Number:
+        """The mean over all outcomes by the rules that an arithmetic has (RuledArithmetic)."""
+        raise NotImplementedError
+
+    def integrated(
+        self, ctx: MpmathArithmetic, value: Value, alpha: Order, above_one: bool
+    ) -> Number:
+        """The mean by mpmath's quadrature, of values that are not negative: nothing cancels."""
+        raise NotImplementedError
+
+    def written(
+        self, value: Value, above_one: bool = False, z: sympy.Symbol | None = None
+    ) -> sympy.Expr:
+        """The mean as a formula, an integral over the noise's shape, in z if it is given."""
+        raise NotImplementedError
+
+
+@singledispatch
+def _mean(ctx: Any, shift: Shift, value: Value, alpha: Order, above_one: bool) -> Number:
+    """E_Q[value(log(P/Q))], in each arithmetic."""
+    return shift.summed(ctx, value, alpha)
+
+
+@_mean.register
+def _(ctx: MpmathArithmetic, shift: Shift, value: Value, alpha: Order, above_one: bool) -> Number:
+    return shift.integrated(ctx, value, alpha, above_one)
+
+
+@_mean.register
+def _(
+    ctx: SymbolicArithmetic, shift: Shift, value: Value, alpha: Order, above_one: bool
+) -> sympy.Expr:
+    return shift.written(value, above_one)
+
+
+# Proved in docs/proofs/triples.md, Lemma irrational-rates and docs/proofs/directions.md, Lemma
+# irrational-ratio.
+def falling_in(ratio: Exact, value: Callable[[Fraction], Number]) -> Number:
+    """A value that falls in the ratio: an irrational one's is between those of rational ones."""
+    first, *other = map(value, rational_ends(ratio, BALL.bits))
+    return first.union(*other) if other else first
+
+
+#: The steps of mpmath's quadrature, each of which takes some milliseconds.
+_MOST_STEPS = 1 << 9
+
+
 @dataclass(frozen=True)
-class NormalShift(Neighbours):
-    """N(Δ, σ²) against N(0, σ²), Δ = `sensitivity`."""
+class NormalShift(Shift):
+    """N(Δ, σ²) against N(0, σ²), Δ = `sensitivity`; means are of N(1, r²) and N(0, r²), r = σ/Δ."""
 
     sensitivity: Exact
     sigma: Exact
@@ -69,12 +241,19 @@ class NormalShift(Neighbours):
     is_one_query: bool = False
     #: May records move the answer in any direction?
     is_of_vectors: bool = False
+    is_on_line: bool = False
+    is_worst: bool = True
 
     @property
     def ratio(self) -> Exact:
-        """(Δ/σ)², a fraction wherever it is one."""
-        square: Exact = exact(self.sensitivity**2) / exact(self.sigma**2)
-        return square
+        """σ/Δ"""
+        return exact(self.sigma / self.sensitivity)
+
+    @property
+    def squared_ratio(self) -> Exact:
+        """(Δ/σ)², a fraction of any length wherever it is one: the square of its μ."""
+        square = (self.sensitivity / self.sigma) ** 2
+        return square if isinstance(square, Fraction) else exact(square)
 
     @property
     def side(self) -> Fraction | None:  # type: ignore[override]
@@ -85,46 +264,222 @@ class NormalShift(Neighbours):
     @property
     def squared_side(self) -> Exact:  # type: ignore[override]
         """(Δ/σ)² of exact noise on vectors, else 0."""
-        return self.ratio if self.is_of_vectors and self.kind is Kind.EXACT else Fraction(0)
+        return self.squared_ratio if self.is_of_vectors and self.kind is Kind.EXACT else Fraction(0)
+
+    @property
+    def two_laws(self) -> tuple[Any, Any] | None:  # type: ignore[override]
+        """N(1, r²) and N(0, r²)."""
+        variance = exact(self.ratio**2)
+        if not isinstance(variance, Fraction):
+            return None
+        return Normal(1, variance), Normal(0, variance)
 
     def of_two_laws(self) -> Self:
         """Two laws that are given, of no query: they are of two records, and there is no third."""
-        return replace(self, of_query=False, is_one_query=False, is_of_vectors=False)
+        return replace(
+            self, of_query=False, is_one_query=False, is_of_vectors=False, is_worst=False
+        )
+
+    def sampled_in_balls(
+        self, gamma: Fraction, alpha: Order | None, near: dict[Any, Any]
+    ) -> Number:
+        def value(ratio: Fraction) -> Number:
+            if alpha is None:
+                return sampled_relative_entropy(gamma, ratio)
+            return sampled_gaussian_excess(Fraction(alpha), gamma, ratio, near)
+
+        return falling_in(self.ratio, value)
+
+    def upper_half_in_balls(self, gamma: Fraction, alpha: Order | None) -> Number:
+        order = None if alpha is None else Fraction(alpha)
+        return falling_in(self.ratio, lambda ratio: gaussian_upper_half(order, gamma, 1 / ratio))
+
+    def summed(self, ctx: Any, value: Value, alpha: Order) -> Number:
+        """E_{z~N(0,σ²)}[value((2z−1)/(2σ²))], a sum over the grid −Rσ, −Rσ + σ/k, … α + Rσ.
+
+        With T nats of precision, R = √(2T). The integrand is analytic up to |Im z| < πσ², so that
+        the sum over a grid of step σ/k errs by e^{−2π²σk + π²σ²/2} or e^{−2π²k²}, whichever is
+        larger.
+        """
+        sigma, order = ctx.number(self.ratio), ctx.number(alpha)
+        nats, square = ctx.grid_nats(), 2 * ctx.pi() ** 2
+        per_sigma = ctx.sqrt(nats / square) + nats / square / sigma
+        reach, step = ctx.sqrt(2 * nats) * sigma, sigma / per_sigma
+
+        def term(i: Any) -> Any:
+            z = step * i - reach
+            half = z / sigma
+            return ctx.exp(-(half * half / 2)) * value((2 * z - 1) / (2 * sigma**2))
+
+        total = ctx.long_sum(term, (order + 2 * reach) // step)
+        return total / (per_sigma * ctx.sqrt(2 * ctx.pi()))
+
+    def integrated(
+        self, ctx: MpmathArithmetic, value: Value, alpha: Order, above_one: bool
+    ) -> Number:
+        mp, scale, order = ctx.mp, ctx.number(self.ratio), ctx.number(alpha)
+        if above_one:
+            s = 1 / scale
+            high = order * s + mp.sqrt(2 * ctx.bits)
+            places = mp.linspace(s / 2, high, int(high * (1 + s) / 4) + 4)
+            total = quadrature(
+                mp,
+                lambda x: value(s * x - s * s / 2) * mp.exp(-x * x / 2),
+                places,
+                method="gauss-legendre",
+            )
+            return total / mp.sqrt(2 * mp.pi)
+        reach = mp.sqrt(2 * ctx.bits) * scale
+        last = reach + order
+        steps = int(mp.ceil((reach + last) / (2 * scale)))
+        if steps > _MOST_STEPS:
+            raise PrecisionError(
+                f"an integral in mpmath: found {steps:,} steps for noise so small, needed at most "
+                f"{_MOST_STEPS:,}",
+                remedy="ask the engine ball, or a whole order",
+            )
+        points = [-reach + (reach + last) * k / steps for k in range(steps + 1)]
+        half_square = 2 * scale**2
+        total = quadrature(
+            mp,
+            lambda z: mp.exp(-z * z / half_square) * value((2 * z - 1) / half_square),
+            points,
+            method="gauss-legendre",
+        )
+        return total / (scale * mp.sqrt(2 * mp.pi))
+
+    def written(
+        self, value: Value, above_one: bool = False, z: sympy.Symbol | None = None
+    ) -> sympy.Expr:
+        z, scale = z or sympy.Dummy("z", real=True), expression(self.ratio)
+        if above_one:
+            s = 1 / scale
+            density = sympy.exp(-(z**2) / 2) / sympy.sqrt(2 * sympy.pi)
+            return written.Integral(density * value(s * z - s**2 / 2), (z, s / 2, sympy.oo))
+        density = sympy.exp(-(z**2) / (2 * scale**2)) / (sympy.sqrt(2 * sympy.pi) * scale)
+        log_ratio = (2 * z - 1) / (2 * scale**2)
+        return written.Integral(density * value(log_ratio), (z, -sympy.oo, sympy.oo))
 
 
+# A mass of Q of ½ has the smallest ratio P/Q = e^{−s}, and one of ½e^{−s} the largest, e^s;
+# between the centres it has a density.
 @dataclass(frozen=True)
-class LaplaceShift(Neighbours):
-    """Laplace laws of scale 1 that are `shift` = Δ/b apart."""
+class LaplaceShift(Shift):
+    """Laplace laws of scale 1 that are `shift` = Δ/b apart.
+
+    Means are of the densities e^{−|x−1|/r}/(2r) and e^{−|x|/r}/(2r), r = b/Δ.
+    """
 
     shift: Exact
     of_query: bool = True
+    is_on_line: bool = False
+    is_worst: bool = True
+
+    @property
+    def ratio(self) -> Exact:
+        """b/Δ"""
+        return exact(1 / self.shift)
+
+    @property
+    def two_laws(self) -> tuple[Any, Any] | None:  # type: ignore[override]
+        """The laws of scale r, 1 and 0."""
+        if not isinstance(self.shift, Fraction):
+            return None
+        return Laplace(1, 1 / self.shift), Laplace(0, 1 / self.shift)
 
     def of_two_laws(self) -> Self:
         """Two laws that are given, of no query."""
-        return replace(self, of_query=False)
+        return replace(self, of_query=False, is_worst=False)
+
+    def sampled_in_balls(
+        self, gamma: Fraction, alpha: Order | None, near: dict[Any, Any]
+    ) -> Number:
+        def value(ratio: Fraction) -> Number:
+            if alpha is None:
+                return sampled_laplace_kl(gamma, ratio)
+            return sampled_laplace_excess(Fraction(alpha), gamma, ratio)
+
+        return falling_in(self.ratio, value)
+
+    def upper_half_in_balls(self, gamma: Fraction, alpha: Order | None) -> Number:
+        order = None if alpha is None else Fraction(alpha)
+        return falling_in(self.ratio, lambda ratio: laplace_upper_half(order, gamma, 1 / ratio))
+
+    def summed(self, ctx: Any, value: Value, alpha: Order) -> Number:
+        """½ value(−s) + ½ e^{−s} value(s) + (s/2) ∫_0^1 e^{−sz} value(s(2z−1)) dz"""
+        s, order = 1 / ctx.number(self.ratio), ctx.number(alpha)
+        pieces = s * (order + 1) // 3 + 1
+        inside = ctx.integral(lambda z: ctx.exp(-(s * z)) * value(s * (2 * z - 1)), pieces)
+        return (value(-s) + ctx.exp(-s) * value(s) + s * inside) / 2
+
+    def integrated(
+        self, ctx: MpmathArithmetic, value: Value, alpha: Order, above_one: bool
+    ) -> Number:
+        mp, s = ctx.mp, 1 / ctx.number(self.ratio)
+        places = [0, mp.mpf(1) / 2, 1]
+        if above_one:
+            inside = quadrature(mp, lambda y: value(s * y) * mp.exp(-s * (1 + y) / 2), places)
+            return inside * s / 4 + value(s) * mp.exp(-s) / 2
+        inside = quadrature(mp, lambda z: mp.exp(-s * z) * value(s * (2 * z - 1)), places)
+        return (value(-s) + mp.exp(-s) * value(s) + s * inside) / 2
+
+    def written(
+        self, value: Value, above_one: bool = False, z: sympy.Symbol | None = None
+    ) -> sympy.Expr:
+        z, s = z or sympy.Dummy("z", real=True), 1 / expression(self.ratio)
+        if above_one:
+            inside = written.Integral(sympy.exp(-s * (1 + z) / 2) * value(s * z), (z, 0, 1))
+            return s * inside / 4 + value(s) * sympy.exp(-s) / 2
+        inside = written.Integral(sympy.exp(-s * z) * value(s * (2 * z - 1)), (z, 0, 1))
+        return (value(-s) + sympy.exp(-s) * value(s) + s * inside) / 2
 
 
 @dataclass(frozen=True)
-class WholeNumberShift(Neighbours):
+class WholeNumberShift(SwappedPair):
     """Symmetric log-concave `noise` on whole numbers, and that noise moved by its sensitivity.
 
-    The noise says its own masses (`IntegerSums` of mechanisms/integer_noise.py).
+    The noise says its masses and the means over them (mechanisms/integer_noise.py).
     """
 
     noise: Any
     of_query: bool = True
+    is_worst: bool = True
+
+    def mean(
+        self, ctx: Arithmetic, value: Value, alpha: Order | None, above_one: bool = False
+    ) -> Number:
+        mean: Number = self.noise.expected(ctx, value, 2 if alpha is None else alpha, above_one)
+        return mean
 
 
 # --- finitely many outcomes
 
 
-@dataclass(frozen=True)
-class FinitePair(Neighbours):
+class FiniteMasses(Neighbours):
     """Two laws by their masses; `pure` where all losses are equally far apart, from −ε to ε."""
 
     masses: Masses
     pure: Exact | None = None
-    of_query: bool = False
+
+
+@dataclass(frozen=True)
+class FinitePair(FiniteMasses):
+    """Two laws by their masses, of which nothing else is known."""
+
+    masses: Masses
+
+
+@dataclass(frozen=True)
+class LatticePair(FiniteMasses, WholeNumberShift):
+    """Noise on whole numbers that has finitely many losses, from −ε to ε, ε = `pure`."""
+
+    pure: Exact | None = None
+
+    @property
+    def masses(self) -> Masses:  # type: ignore[override]
+        """Those of the noise, listed when they are asked for."""
+        masses: Masses = self.noise.masses
+        return masses
 
 
 @dataclass(frozen=True)
@@ -132,11 +487,92 @@ class FinitePairs(Neighbours):
     """Some pairs of finite laws, of which each run may have another one."""
 
     pairs: tuple[Masses, ...]
+    all_laws: tuple[tuple[Exact, ...], ...] | None = None
 
     @property
     def fixed(self) -> tuple[Neighbours, ...]:
         """One of the pairs in all runs."""
         return tuple(map(FinitePair, self.pairs))
+
+
+# Proved in docs/proofs/sampling.md, Lemma sampled-response.
+class ResponseLaws(FiniteMasses, SwappedPair):
+    """Randomized response: P = (p, 1−p) and Q = (1−p, p), in terms of p and t = log(p/(1−p))."""
+
+    has_two_outcomes = True
+
+    def truth_probability(self, ctx: Arithmetic) -> Number:
+        """The probability p of the first answer under the first law."""
+        raise NotImplementedError
+
+    def lie_probability(self, ctx: Arithmetic) -> Number:
+        """1 − p."""
+        return 1 - self.truth_probability(ctx)
+
+    def log_odds(self, ctx: Arithmetic) -> Number:
+        """t = log(p/(1−p)), of either sign."""
+        raise NotImplementedError
+
+    def odds_apart(self, ctx: Arithmetic) -> Number:
+        """|log(p/(1−p))|, of log-odds of either sign."""
+        t = self.log_odds(ctx)
+        return ctx.maximum(t, -t)
+
+    def over_answers(self, ctx: Arithmetic, gap: Callable[[Order], Number]) -> Number:
+        """(1−p) gap(t) + p gap(−t): an expectation under the second law."""
+        t = self.log_odds(ctx)
+        return self.lie_probability(ctx) * gap(t) + self.truth_probability(ctx) * gap(-t)
+
+    def mean(
+        self, ctx: Arithmetic, value: Value, alpha: Order | None, above_one: bool = False
+    ) -> Number:
+        """(1−p) value(t) + p value(−t), or value(|t|)/(e^{|t|} + 1) above 1"""
+        if above_one:
+            pure = self.odds_apart(ctx)
+            return value(pure) / (ctx.exp(pure) + 1)
+        if ctx.rounds:
+            return self.over_answers(ctx, value)
+        p, t = self.truth_probability(ctx), self.log_odds(ctx)
+        return (1 - p) * value(t) + p * value(-t)
+
+
+@dataclass(frozen=True)
+class TwoAnswers(ResponseLaws):
+    """Randomized response that tells the truth with probability p."""
+
+    p: Exact
+
+    @property
+    def masses(self) -> Masses:  # type: ignore[override]
+        """Of the two answers."""
+        return two_answers(self.p)
+
+    @property
+    def all_laws(self) -> tuple[tuple[Exact, ...], ...]:  # type: ignore[override]
+        """Either value of the bit."""
+        return self.masses
+
+    @property
+    def two_laws(self) -> tuple[Any, Any] | None:  # type: ignore[override]
+        """The same where p is rational."""
+        first, second = self.masses
+        return (first, second) if isinstance(self.p, Fraction) else None
+
+    def truth_probability(self, ctx: Arithmetic) -> Number:
+        """The probability p with which one law gives the first answer."""
+        return ctx.number(self.p)
+
+    def log_odds(self, ctx: Arithmetic) -> Number:
+        """log(p/(1−p)), of either sign."""
+        if isinstance(self.p, Fraction):
+            return ctx.log(ctx.number(self.p / (1 - self.p)))
+        odds, rest = sympy.fraction(self.p)
+        if rest == odds + 1:  # of e^ε/(1 + e^ε) it is ε, exactly
+            return ctx.number(sympy.log(odds))
+        if ctx.rounds:  # exact near p = 1/2
+            return ctx.log1p(ctx.number((2 * self.p - 1) / (1 - self.p)))
+        p = ctx.number(self.p)
+        return ctx.log(p / (1 - p))
 
 
 def two_answers(p: Exact) -> Masses:
@@ -162,15 +598,34 @@ class TwoDensities(Neighbours):
 
 
 @dataclass(frozen=True)
-class AnyPure(Neighbours):
-    """Any ε-DP mechanism, ε = `pure`: randomized response is the worst one."""
+class AnyPure(ResponseLaws):
+    """Any ε-DP mechanism, ε = `pure`: randomized response is the worst one, p = e^ε/(1+e^ε)."""
 
     pure: Exact
+    is_worst: bool = True
+
+    is_whole_class = True
 
     @property
-    def masses(self) -> Masses:
+    def masses(self) -> Masses:  # type: ignore[override]
         """Of the true answer with probability e^ε/(1 + e^ε)."""
         return two_answers(1 / (1 + sympy.exp(-expression(self.pure))))
+
+    def truth_probability(self, ctx: Arithmetic) -> Number:
+        """e^ε/(1+e^ε)"""
+        return 1 / (1 + ctx.exp(-ctx.number(self.pure)))
+
+    def lie_probability(self, ctx: Arithmetic) -> Number:
+        """1/(1+e^ε)"""
+        return 1 / (1 + ctx.exp(ctx.number(self.pure)))
+
+    def log_odds(self, ctx: Arithmetic) -> Number:
+        """ε"""
+        return ctx.number(self.pure)
+
+    def odds_apart(self, ctx: Arithmetic) -> Number:
+        """ε, which is never below 0"""
+        return self.log_odds(ctx)
 
     def for_group(self, size: int) -> AnyPure:
         """An (ε·size)-DP mechanism."""
@@ -178,14 +633,14 @@ class AnyPure(Neighbours):
 
 
 @dataclass(frozen=True)
-class AnyApproximate(Neighbours):
+class AnyApproximate(FiniteMasses):
     """Any (ε, δ)-DP mechanism: the worst one tells with probability δ which law it is."""
 
     epsilon: Exact
     delta: Exact
 
     @property
-    def masses(self) -> Masses:
+    def masses(self) -> Masses:  # type: ignore[override]
         """Of the two outcomes that tell it, and of randomized response."""
         epsilon, delta = self.epsilon, self.delta
         p = 1 / (1 + sympy.exp(-expression(epsilon))) if epsilon else Fraction(1, 2)
@@ -213,6 +668,11 @@ class Dominated(Neighbours):
     kind = Kind.UPPER
 
     @property
+    def worst(self) -> SwappedPair | None:
+        """The pair above."""
+        return self.above.worst
+
+    @property
     def fixed(self) -> tuple[Neighbours, ...]:
         """What some neighbours have."""
         return (self.least(),)
@@ -227,6 +687,11 @@ class Worst(Neighbours):
 
     of: Neighbours
     least: Callable[[], Neighbours]
+
+    @property
+    def worst(self) -> SwappedPair | None:
+        """The pair whose profile it is."""
+        return self.of.worst
 
     @property
     def fixed(self) -> tuple[Neighbours, ...]:

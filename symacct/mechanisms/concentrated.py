@@ -11,7 +11,7 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, Order
 from symacct.kernel.node import STATED_OF_IT, AskedValues, Mechanism
 from symacct.kernel.parameters import above_one, nonnegative
 from symacct.kernel.sources import BDRS18, BS16
-from symacct.mechanisms.known_laws import StatedLine, stated_line
+from symacct.laws.neighbours import StatedLine
 
 
 class ZCDP(Mechanism):
@@ -66,10 +66,10 @@ class ZCDP(Mechanism):
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(self.xi if self.rho == 0 else INFINITY)
 
-
-@stated_line.register
-def _(mechanism: ZCDP) -> StatedLine:
-    return StatedLine(mechanism.rho, mechanism.xi)
+    @property
+    def neighbours(self) -> StatedLine:
+        """Any mechanism below the line."""
+        return StatedLine(self.rho, self.xi)
 
 
 class TCDP(Mechanism):
@@ -117,7 +117,7 @@ class TCDP(Mechanism):
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(INFINITY)
 
-
-@stated_line.register
-def _(mechanism: TCDP) -> StatedLine:
-    return StatedLine(mechanism.rho, omega=mechanism.omega)
+    @property
+    def neighbours(self) -> StatedLine:
+        """Any mechanism below the line up to ω."""
+        return StatedLine(self.rho, omega=self.omega)

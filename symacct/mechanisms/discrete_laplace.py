@@ -14,7 +14,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.node import AskedValues
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
-from symacct.laws.neighbours import FinitePair
+from symacct.laws.neighbours import LatticePair
 from symacct.mechanisms.integer_noise import IntegerNoise
 
 
@@ -104,11 +104,9 @@ class DiscreteLaplace(IntegerNoise):
         return (total if above_one else total + value(-(size * t))) / (1 + ctx.exp(-t))
 
     @property
-    def neighbours(self) -> FinitePair:
+    def neighbours(self) -> LatticePair:
         """The losses from −Δt to Δt, 2t apart."""
-        return FinitePair(
-            self.masses, pure=self.sensitivity / self.b, of_query=bool(self.noise_scale)
-        )
+        return LatticePair(self, of_query=bool(self.noise_scale), pure=self.sensitivity / self.b)
 
     @cached_property
     def masses(self) -> tuple[tuple[Exact, Exact], ...]:

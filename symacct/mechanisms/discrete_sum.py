@@ -104,7 +104,8 @@ class DiscreteGaussianSum(Mechanism):
             return Unknown("dimension=1, for which the worst two laws are known")
         if (size := math.floor(self.sensitivity)) == 0:
             return Alike()
-        return WholeNumberShift(SummedNoise(self.sigma, self.parties, size), of_query=False)
+        noise = SummedNoise(self.sigma, self.parties, size)
+        return WholeNumberShift(noise, of_query=False, is_worst=False)  # the curve is a bound
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         alone = (ctx.number(self.sensitivity) / ctx.number(self.sigma)) ** 2 / 2

@@ -21,7 +21,6 @@ from symacct.kernel.parameters import whole
 from symacct.kernel.sources import VEH14
 from symacct.laws.law import FiniteDirection
 from symacct.laws.neighbours import FinitePairs
-from symacct.mechanisms.known_laws import all_laws
 from symacct.mechanisms.pair import Given, probabilities
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
@@ -112,7 +111,7 @@ class FiniteMechanism(Mechanism):
     @property
     def neighbours(self) -> FinitePairs:
         """Any two of the laws."""
-        return FinitePairs(self.pairs)
+        return FinitePairs(self.pairs, self.laws)
 
     @cached_property
     def swap_symmetric(self) -> bool:
@@ -133,11 +132,6 @@ class FiniteMechanism(Mechanism):
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.maximum(*(FiniteDirection(masses).at_infinity(ctx) for masses in self.pairs))
-
-
-@all_laws.register
-def _(mechanism: FiniteMechanism) -> tuple[tuple[Fraction, ...], ...]:
-    return mechanism.laws
 
 
 def alike_once(lists: Iterable[tuple[tuple[Any, ...], ...]]) -> tuple[Any, ...]:

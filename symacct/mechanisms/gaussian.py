@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from symacct.analysis.normal_mixtures import sampled_relative_entropy
-from symacct.analysis.sampled_gaussian import sampled_gaussian_excess
-from symacct.analysis.sampled_laplace import gaussian_upper_half
-from symacct.kernel.arithmetic import (
-    Arithmetic,
-    MpmathArithmetic,
-    Number,
-)
-from symacct.kernel.arithmetic.mp import quadrature
-from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import SWAPPED, Kind
-from symacct.kernel.errors import PrecisionError
-from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, exact, expression, sympy
-from symacct.kernel.node import AskedValues, Mechanism, Node
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, expression, sympy
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import AskedValues, Mechanism
 from symacct.kernel.parameters import positive
 from symacct.kernel.sources import MIR17
 from symacct.laws.neighbours import NormalShift
-from symacct.laws.normal import Normal
-from symacct.mechanisms.known_laws import Shift, Value, falling_in, two_laws, worst_pair
 
 # --- given sensitivity
 #
@@ -85,7 +75,7 @@ class Gaussian(Mechanism):
             sensitivity=positive(sensitivity, "Gaussian, sensitivity"),
         )
 
-    @property
+    @cached_property
     def neighbours(self) -> NormalShift:
         """Δ moves the query along one line."""
         return NormalShift(
@@ -142,132 +132,10 @@ class ScalarGaussian(Gaussian):
             sensitivity=positive(sensitivity, "ScalarGaussian, sensitivity"),
         )
 
-
-# --- its laws
-#
-# N(Δ, σ²) against N(0, σ²), and means over the latter in each arithmetic.
-
-#: The steps of mpmath's quadrature, each of which takes some milliseconds.
-_MOST_STEPS = 1 << 9
-
-
-class NormalMeans(Shift):
-    """P = N(1, r²) and Q = N(0, r²), r = σ/Δ."""
-
-    @property
-    def ratio(self) -> Exact:
-        """σ/Δ"""
-        return exact(self.mechanism.sigma / self.mechanism.sensitivity)
-
-    def sampled_in_balls(
-        self, gamma: Fraction, alpha: Order | None, near: dict[Any, Any]
-    ) -> Number:
-        def value(ratio: Fraction) -> Number:
-            if alpha is None:
-                return sampled_relative_entropy(gamma, ratio)
-            return sampled_gaussian_excess(Fraction(alpha), gamma, ratio, near)
-
-        return falling_in(self.ratio, value)
-
-    def upper_half_in_balls(self, gamma: Fraction, alpha: Order | None) -> Number:
-        order = None if alpha is None else Fraction(alpha)
-        return falling_in(self.ratio, lambda ratio: gaussian_upper_half(order, gamma, 1 / ratio))
-
-    def summed(self, ctx: Any, value: Value, alpha: Order) -> Number:
-        """E_{z~N(0,σ²)}[value((2z−1)/(2σ²))], a sum over the grid −Rσ, −Rσ + σ/k, … α + Rσ.
-
-        With T nats of precision, R = √(2T). The integrand is analytic up to |Im z| < πσ², so that
-        the sum over a grid of step σ/k errs by e^{−2π²σk + π²σ²/2} or e^{−2π²k²}, whichever is
-        larger.
-        """
-        sigma, order = ctx.number(self.ratio), ctx.number(alpha)
-        nats, square = ctx.grid_nats(), 2 * ctx.pi() ** 2
-        per_sigma = ctx.sqrt(nats / square) + nats / square / sigma
-        reach, step = ctx.sqrt(2 * nats) * sigma, sigma / per_sigma
-
-        def term(i: Any) -> Any:
-            z = step * i - reach
-            half = z / sigma
-            return ctx.exp(-(half * half / 2)) * value((2 * z - 1) / (2 * sigma**2))
-
-        total = ctx.long_sum(term, (order + 2 * reach) // step)
-        return total / (per_sigma * ctx.sqrt(2 * ctx.pi()))
-
-    def integrated(
-        self, ctx: MpmathArithmetic, value: Value, alpha: Order, above_one: bool
-    ) -> Number:
-        mp, scale, order = ctx.mp, ctx.number(self.ratio), ctx.number(alpha)
-        if above_one:
-            s = 1 / scale
-            high = order * s + mp.sqrt(2 * ctx.bits)
-            places = mp.linspace(s / 2, high, int(high * (1 + s) / 4) + 4)
-            total = quadrature(
-                mp,
-                lambda x: value(s * x - s * s / 2) * mp.exp(-x * x / 2),
-                places,
-                method="gauss-legendre",
-            )
-            return total / mp.sqrt(2 * mp.pi)
-        reach = mp.sqrt(2 * ctx.bits) * scale
-        last = reach + order
-        steps = int(mp.ceil((reach + last) / (2 * scale)))
-        if steps > _MOST_STEPS:
-            raise PrecisionError(
-                f"an integral in mpmath: found {steps:,} steps for noise so small, needed at most "
-                f"{_MOST_STEPS:,}",
-                remedy="ask the engine ball, or a whole order",
-            )
-        points = [-reach + (reach + last) * k / steps for k in range(steps + 1)]
-        half_square = 2 * scale**2
-        total = quadrature(
-            mp,
-            lambda z: mp.exp(-z * z / half_square) * value((2 * z - 1) / half_square),
-            points,
-            method="gauss-legendre",
-        )
-        return total / (scale * mp.sqrt(2 * mp.pi))
-
-    def written(self, value: Value, above_one: bool = False) -> sympy.Expr:
-        z, scale = sympy.Dummy("z", real=True), expression(self.ratio)
-        if above_one:
-            s = 1 / scale
-            density = sympy.exp(-(z**2) / 2) / sympy.sqrt(2 * sympy.pi)
-            return written.Integral(density * value(s * z - s**2 / 2), (z, s / 2, sympy.oo))
-        density = sympy.exp(-(z**2) / (2 * scale**2)) / (sympy.sqrt(2 * sympy.pi) * scale)
-        log_ratio = (2 * z - 1) / (2 * scale**2)
-        return written.Integral(density * value(log_ratio), (z, -sympy.oo, sympy.oo))
-
-
-@worst_pair.register
-def _(mechanism: Gaussian) -> NormalMeans:
-    return NormalMeans(mechanism)
-
-
-@worst_pair.register
-def _(mechanism: ScalarGaussian) -> NormalMeans:
-    return NormalMeans(mechanism, is_on_line=True)
-
-
-@two_laws.register
-def _(mechanism: Gaussian) -> tuple[Normal, Normal] | None:
-    variance = exact((mechanism.sigma / mechanism.sensitivity) ** 2)
-    if not isinstance(variance, Fraction):
-        return None
-    return Normal(1, variance), Normal(0, variance)
-
-
-def normal_shift(mechanism: Node) -> NormalMeans | None:
-    """The pair of a Gaussian mechanism; None for any other."""
-    pair = worst_pair(mechanism)
-    return pair if isinstance(pair, NormalMeans) else None
-
-
-def squared_ratio(mechanism: Node) -> Exact | None:
-    """(Δ/σ)² of Gaussian noise, which is the square of its μ; None of anything else."""
-    if not isinstance(mechanism, Gaussian):
-        return None
-    square = (mechanism.sensitivity / mechanism.sigma) ** 2
-    return square if isinstance(square, Fraction) else exact(square)  # a fraction of any length
+    @cached_property
+    def neighbours(self) -> NormalShift:
+        """All neighbours move the query along one line."""
+        return replace(super().neighbours, is_on_line=True)
 
 
 # --- computed sensitivity

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, ctx
@@ -16,7 +15,6 @@ from symacct.kernel.exact import Exact, Order
 from symacct.kernel.node import Mechanism
 from symacct.kernel.sums.balls import within
 from symacct.laws.neighbours import WholeNumberShift
-from symacct.mechanisms.known_laws import Value, WorstPair, worst_pair
 
 #: The smallest scale of noise, and 1 over the largest: its square is still a float.
 _LEAST_SCALE = 1e-100
@@ -54,23 +52,6 @@ class IntegerNoise(Mechanism):
 def first_above_one(size: int) -> int:
     """The least k that is more likely where symmetric log-concave noise is moved by `size`."""
     return size // 2 + 1
-
-
-@dataclass(frozen=True)
-class IntegerShift(WorstPair):
-    """P and Q of noise on whole numbers: means are sums over its outcomes."""
-
-    noise: IntegerNoise
-
-    def mean(
-        self, ctx: Arithmetic, value: Value, alpha: Order | None, above_one: bool = False
-    ) -> Number:
-        return self.noise.expected(ctx, value, 2 if alpha is None else alpha, above_one)
-
-
-@worst_pair.register
-def _(mechanism: IntegerNoise) -> IntegerShift:
-    return IntegerShift(mechanism)
 
 
 class IntegerSums:

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
+from dataclasses import replace
 from typing import Any
 
-from symacct.analysis.sampled_laplace import (
-    laplace_upper_half,
-    sampled_laplace_excess,
-    sampled_laplace_kl,
-)
-from symacct.kernel.arithmetic import (
-    Arithmetic,
-    MpmathArithmetic,
-    Number,
-)
-from symacct.kernel.arithmetic.mp import quadrature
-from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import SWAPPED, Kind
-from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, exact, expression, sympy
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order
 from symacct.kernel.node import AskedValues, Mechanism
 from symacct.kernel.parameters import positive
 from symacct.kernel.sources import MIR17, ZW19
-from symacct.laws.families import Laplace as LaplaceLaw
 from symacct.laws.families import laplace_excess
 from symacct.laws.neighbours import LaplaceShift
-from symacct.mechanisms.known_laws import Shift, Value, falling_in, two_laws, worst_pair
 
 
 class LaplacePair(Mechanism):
@@ -142,76 +129,7 @@ class Laplace(VectorLaplace):
             b=positive(b, "Laplace, b"), sensitivity=positive(sensitivity, "Laplace, sensitivity")
         )
 
-
-# --- its laws
-#
-# Two Laplace laws s = Δ/b scales apart, and means over Q in each arithmetic. A mass of Q of ½ has
-# the smallest ratio P/Q = e^{−s}, and one of ½e^{−s} the largest, e^s; between the centres it has a
-# density.
-
-
-class LaplaceMeans(Shift):
-    """P and Q of densities e^{−|x−1|/r}/(2r) and e^{−|x|/r}/(2r), r = b/Δ."""
-
     @property
-    def ratio(self) -> Exact:
-        """b/Δ"""
-        return exact(1 / self.mechanism.pure)
-
-    def sampled_in_balls(
-        self, gamma: Fraction, alpha: Order | None, near: dict[Any, Any]
-    ) -> Number:
-        def value(ratio: Fraction) -> Number:
-            if alpha is None:
-                return sampled_laplace_kl(gamma, ratio)
-            return sampled_laplace_excess(Fraction(alpha), gamma, ratio)
-
-        return falling_in(self.ratio, value)
-
-    def upper_half_in_balls(self, gamma: Fraction, alpha: Order | None) -> Number:
-        order = None if alpha is None else Fraction(alpha)
-        return falling_in(self.ratio, lambda ratio: laplace_upper_half(order, gamma, 1 / ratio))
-
-    def summed(self, ctx: Any, value: Value, alpha: Order) -> Number:
-        """½ value(−s) + ½ e^{−s} value(s) + (s/2) ∫_0^1 e^{−sz} value(s(2z−1)) dz"""
-        s, order = 1 / ctx.number(self.ratio), ctx.number(alpha)
-        pieces = s * (order + 1) // 3 + 1
-        inside = ctx.integral(lambda z: ctx.exp(-(s * z)) * value(s * (2 * z - 1)), pieces)
-        return (value(-s) + ctx.exp(-s) * value(s) + s * inside) / 2
-
-    def integrated(
-        self, ctx: MpmathArithmetic, value: Value, alpha: Order, above_one: bool
-    ) -> Number:
-        mp, s = ctx.mp, 1 / ctx.number(self.ratio)
-        places = [0, mp.mpf(1) / 2, 1]
-        if above_one:
-            inside = quadrature(mp, lambda y: value(s * y) * mp.exp(-s * (1 + y) / 2), places)
-            return inside * s / 4 + value(s) * mp.exp(-s) / 2
-        inside = quadrature(mp, lambda z: mp.exp(-s * z) * value(s * (2 * z - 1)), places)
-        return (value(-s) + mp.exp(-s) * value(s) + s * inside) / 2
-
-    def written(self, value: Value, above_one: bool = False) -> sympy.Expr:
-        z, s = sympy.Dummy("z", real=True), 1 / expression(self.ratio)
-        if above_one:
-            inside = written.Integral(sympy.exp(-s * (1 + z) / 2) * value(s * z), (z, 0, 1))
-            return s * inside / 4 + value(s) * sympy.exp(-s) / 2
-        inside = written.Integral(sympy.exp(-s * z) * value(s * (2 * z - 1)), (z, 0, 1))
-        return (value(-s) + sympy.exp(-s) * value(s) + s * inside) / 2
-
-
-@worst_pair.register
-def _(mechanism: LaplacePair) -> LaplaceMeans:
-    return LaplaceMeans(mechanism)
-
-
-@worst_pair.register
-def _(mechanism: Laplace) -> LaplaceMeans:
-    return LaplaceMeans(mechanism, is_on_line=True)
-
-
-@two_laws.register
-def _(mechanism: VectorLaplace) -> tuple[LaplaceLaw, LaplaceLaw] | None:
-    if not isinstance(mechanism.pure, Fraction):
-        return None
-    scale = 1 / mechanism.pure
-    return LaplaceLaw(1, scale), LaplaceLaw(0, scale)
+    def neighbours(self) -> LaplaceShift:
+        """All neighbours move the query along one line."""
+        return replace(super().neighbours, is_on_line=True)

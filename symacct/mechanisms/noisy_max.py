@@ -10,7 +10,7 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, expression, sy
 from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
-from symacct.laws.neighbours import Dominated, FinitePair, LaplaceShift
+from symacct.laws.neighbours import Dominated, LaplaceShift, TwoAnswers
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import RandomizedResponse
@@ -93,12 +93,12 @@ class NoisyMax(LaplacePair):
         """No more than one score of twice the sensitivity tells."""
         return Dominated(LaplaceShift(self.pure), self._of_two)
 
-    def _of_two(self) -> FinitePair:
+    def _of_two(self) -> TwoAnswers:
         """Two candidates, each of which leads by Δ on one of the datasets."""
         return which_leads(self.b, self.b, self.sensitivity)
 
 
-def which_leads(b: Exact, other: Exact, lead: Exact) -> FinitePair:
+def which_leads(b: Exact, other: Exact, lead: Exact) -> TwoAnswers:
     """Which of two numbers is the larger, each with Laplace noise: one of them leads, or lags."""
     first, second = (expression(scale) for scale in (b, other))
     x = expression(lead)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
@@ -25,8 +24,7 @@ from symacct.kernel.exact import (
 from symacct.kernel.node import STATED_OF_IT, AskedValues, Mechanism, Node, Pressing, kinds
 from symacct.kernel.parameters import nonnegative, probability, whole
 from symacct.kernel.sources import KOV15, MIR17
-from symacct.laws.neighbours import AnyApproximate, AnyPure, FinitePair, two_answers
-from symacct.mechanisms.known_laws import Value, WorstPair, all_laws, two_laws, worst_pair
+from symacct.laws.neighbours import AnyApproximate, AnyPure, ResponseLaws, TwoAnswers
 
 OF_ABSENT = Pressing(
     "for a person who is not in the data, randomized response draws an answer as for a fixed value"
@@ -50,20 +48,14 @@ class ResponsePair(Mechanism):
     attained = SWAPPED  # swapping the two answers swaps the two laws
     steepest_up_to = INFINITY
 
-    def truth_probability(self, ctx: Arithmetic) -> Number:
-        """The probability p of the first answer under the first law."""
+    @property
+    def neighbours(self) -> ResponseLaws:
+        """The two laws."""
         raise NotImplementedError
-
-    def log_odds(self, ctx: Arithmetic) -> Number:
-        """t = log(p/(1−p)), of either sign."""
-        raise NotImplementedError
-
-    def lie_probability(self, ctx: Arithmetic) -> Number:
-        """1 − p."""
-        return 1 - self.truth_probability(ctx)
 
     def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        p, t = self.truth_probability(ctx), self.log_odds(ctx)
+        laws = self.neighbours
+        p, t = laws.truth_probability(ctx), laws.log_odds(ctx)
 
         def excess(alpha: Order) -> Any:
             lam = ctx.number(alpha) - 1
@@ -73,58 +65,22 @@ class ResponsePair(Mechanism):
         return excess
 
     def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        one = ctx.number(1)
+        one, laws = ctx.number(1), self.neighbours
 
         def excess(alpha: Order) -> Any:
             lam = ctx.number(alpha) - 1
-            return self.over_answers(ctx, lambda x: ctx.power_gap(one, x, lam))
+            return laws.over_answers(ctx, lambda x: ctx.power_gap(one, x, lam))
 
         return excess
 
-    def over_answers(self, ctx: Arithmetic, gap: Callable[[Order], Number]) -> Number:
-        """(1−p) gap(t) + p gap(−t): an expectation under the second law."""
-        t = self.log_odds(ctx)
-        return self.lie_probability(ctx) * gap(t) + self.truth_probability(ctx) * gap(-t)
-
     def at_one(self, ctx: Arithmetic) -> Number:
+        laws = self.neighbours
         if ctx.rounds:
-            return self.over_answers(ctx, lambda x: ctx.entropy_gap(ctx.number(1), x))
-        return (2 * self.truth_probability(ctx) - 1) * self.log_odds(ctx)
+            return laws.over_answers(ctx, lambda x: ctx.entropy_gap(ctx.number(1), x))
+        return (2 * laws.truth_probability(ctx) - 1) * laws.log_odds(ctx)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        return self.odds_apart(ctx)
-
-    def odds_apart(self, ctx: Arithmetic) -> Number:
-        """|log(p/(1−p))|, of log-odds of either sign."""
-        t = self.log_odds(ctx)
-        return ctx.maximum(t, -t)
-
-
-# Proved in docs/proofs/sampling.md, Lemma sampled-response.
-@dataclass(frozen=True)
-class TwoAnswers(WorstPair):
-    """P = (p, 1−p) and Q = (1−p, p)."""
-
-    mechanism: ResponsePair
-    is_whole_class: bool = False
-    has_two_outcomes = True
-
-    def mean(
-        self, ctx: Arithmetic, value: Value, alpha: Order | None, above_one: bool = False
-    ) -> Number:
-        """(1−p) value(t) + p value(−t), or value(|t|)/(e^{|t|} + 1) above 1"""
-        if above_one:
-            pure = self.mechanism.at_infinity(ctx)
-            return value(pure) / (ctx.exp(pure) + 1)
-        if ctx.rounds:
-            return self.mechanism.over_answers(ctx, value)
-        p, t = self.mechanism.truth_probability(ctx), self.mechanism.log_odds(ctx)
-        return (1 - p) * value(t) + p * value(-t)
-
-
-@worst_pair.register
-def _(mechanism: ResponsePair) -> TwoAnswers:
-    return TwoAnswers(mechanism)
+        return self.neighbours.odds_apart(ctx)
 
 
 class RandomizedResponse(ResponsePair):
@@ -174,25 +130,9 @@ class RandomizedResponse(ResponsePair):
         return cls._intern(p=probability(p, "RandomizedResponse, p"))
 
     @property
-    def neighbours(self) -> FinitePair:
+    def neighbours(self) -> TwoAnswers:
         """The answers to two values."""
-        return FinitePair(two_answers(self.p))
-
-    def truth_probability(self, ctx: Arithmetic) -> Number:
-        """The probability p with which one law gives the first answer."""
-        return ctx.number(self.p)
-
-    def log_odds(self, ctx: Arithmetic) -> Number:
-        """log(p/(1−p)), of either sign."""
-        if isinstance(self.p, Fraction):
-            return ctx.log(ctx.number(self.p / (1 - self.p)))
-        odds, rest = sympy.fraction(self.p)
-        if rest == odds + 1:  # of e^ε/(1 + e^ε) it is ε, exactly
-            return ctx.number(sympy.log(odds))
-        if ctx.rounds:  # exact near p = 1/2
-            return ctx.log1p(ctx.number((2 * self.p - 1) / (1 - self.p)))
-        p = ctx.number(self.p)
-        return ctx.log(p / (1 - p))
+        return TwoAnswers(self.p)
 
     @staticmethod
     def of_epsilon(epsilon: Numeric, k: Numeric = 2) -> Node:
@@ -217,18 +157,6 @@ class RandomizedResponse(ResponsePair):
             return bit
         make = kinds()
         return make["Either"](make["Compose"](), bit, (answers - 2) / (odds + answers - 1))
-
-
-@all_laws.register
-def _(mechanism: RandomizedResponse) -> tuple[tuple[Exact, ...], ...]:
-    p = mechanism.p
-    return (p, 1 - p), (1 - p, p)
-
-
-@two_laws.register
-def _(mechanism: RandomizedResponse) -> tuple[Any, Any] | None:
-    p = mechanism.p
-    return ([p, 1 - p], [1 - p, p]) if isinstance(p, Fraction) else None
 
 
 def response_of(node: Node) -> tuple[Exact, int] | None:
@@ -287,32 +215,7 @@ def _odds(p: Exact) -> Exact:
     return cast(sympy.Expr, sympy.radsimp(top / (bottom - top)))
 
 
-class PureResponse(ResponsePair):
-    """The pair of all ε-DP mechanisms, ε = `pure`: p = e^ε/(1+e^ε)."""
-
-    @property
-    def pure(self) -> Exact:
-        """ε, the log-odds."""
-        raise NotImplementedError
-
-    def truth_probability(self, ctx: Arithmetic) -> Number:
-        """e^ε/(1+e^ε)"""
-        return 1 / (1 + ctx.exp(-ctx.number(self.pure)))
-
-    def lie_probability(self, ctx: Arithmetic) -> Number:
-        """1/(1+e^ε)"""
-        return 1 / (1 + ctx.exp(ctx.number(self.pure)))
-
-    def log_odds(self, ctx: Arithmetic) -> Number:
-        """ε"""
-        return ctx.number(self.pure)
-
-    def odds_apart(self, ctx: Arithmetic) -> Number:
-        """ε, which is never below 0"""
-        return self.log_odds(ctx)
-
-
-class PureDP(PureResponse):
+class PureDP(ResponsePair):
     """An arbitrary ε₀-DP mechanism, accounted for by the worst one.
 
     The curve is that of RandomizedResponse(e^{ε₀}/(1+e^{ε₀})). Every ε₀-DP mechanism is a
@@ -362,11 +265,6 @@ class PureDP(PureResponse):
     def tells_nothing(self) -> bool:  # type: ignore[override]
         """0-DP, as what is left of a mechanism that tells something only where it fails."""
         return self.pure == 0
-
-
-@worst_pair.register
-def _(mechanism: PureDP) -> TwoAnswers:
-    return TwoAnswers(mechanism, is_whole_class=True)
 
 
 class ApproximateDP(Mechanism):

@@ -11,7 +11,7 @@ from symacct.kernel.exact import Exact, Numeric, Order, expression, sympy
 from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import positive
 from symacct.kernel.sources import DDR20, MS20
-from symacct.laws.neighbours import AnyOfRange, FinitePair, LaplaceShift, Worst
+from symacct.laws.neighbours import AnyOfRange, LaplaceShift, TwoAnswers, Worst
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import RandomizedResponse
 
@@ -82,7 +82,7 @@ class ExponentialMechanism(Mechanism):
         """Any laws of bounded range."""
         return Worst(AnyOfRange(self.pure), self._of_two)
 
-    def _of_two(self) -> FinitePair:
+    def _of_two(self) -> TwoAnswers:
         """Two candidates, with one as likely as the other on the other dataset."""
         return RandomizedResponse(1 / (1 + sympy.exp(-expression(self.pure) / 2))).neighbours
 
@@ -174,7 +174,7 @@ class PermuteAndFlip(LaplacePair):
         """Laplace noise has the largest of the profiles of two candidates."""
         return Worst(LaplaceShift(self.pure), self._of_two)
 
-    def _of_two(self) -> FinitePair:
+    def _of_two(self) -> TwoAnswers:
         """Two candidates, each of which leads by as much on one of the datasets."""
         return RandomizedResponse(1 - sympy.exp(-expression(self.pure) / 2) / 2).neighbours
 

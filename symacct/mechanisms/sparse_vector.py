@@ -14,7 +14,7 @@ from symacct.kernel.exact import Exact, Numeric, Order
 from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
-from symacct.laws.neighbours import AnyPure, Dominated, FinitePair
+from symacct.laws.neighbours import AnyPure, Dominated, TwoAnswers
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.noisy_max import GaussianComparison, which_leads
@@ -87,9 +87,9 @@ class SparseVector(Mechanism):
     @property
     def neighbours(self) -> Dominated:
         """No more is told than by the worst mechanism that is as purely private."""
-        return Dominated(AnyPure(self.pure), self._of_one_query)
+        return Dominated(AnyPure(self.pure, is_worst=False), self._of_one_query)
 
-    def _of_one_query(self) -> FinitePair:
+    def _of_one_query(self) -> TwoAnswers:
         """One query, above the threshold by Δ/2 on one of the datasets and below on the other."""
         return which_leads(self.b_threshold, self.b_query, self.sensitivity / 2)
 

@@ -19,13 +19,14 @@ from symacct.kernel.errors import AssumptionError
 from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.node import Mechanism, Node
 from symacct.kernel.operation import Compose
+from symacct.laws.neighbours import law_of
 from symacct.operations.curves import Convexify
 from symacct.operations.either import Either
 from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
-from symacct.profile.pairs import either, law_of, products, products_of
+from symacct.profile.pairs import either, products, products_of
 from symacct.profile.products import Pair, Product, kind_of, share_group
 
 if TYPE_CHECKING:

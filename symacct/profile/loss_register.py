@@ -15,10 +15,8 @@ from symacct.profile.part import Part
 
 #: The file of `profile/losses/` that registers the loss of a law of this name.
 FILES = {
-    "AnyApproximate": "finite",
     "AnyOfRange": "bounded_range",
-    "AnyPure": "finite",
-    "FinitePair": "finite",
+    "FiniteMasses": "finite",
     "LaplaceShift": "laplace",
     "NormalShift": "gaussian",
     "TwoDensities": "normal_pair",

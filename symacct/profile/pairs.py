@@ -21,12 +21,14 @@ from symacct.kernel.node import Mechanism, Node
 from symacct.kernel.operation import Compose, Count
 from symacct.laws.neighbours import (
     Alike,
+    CurveAlone,
     Dominated,
     FinitePairs,
     Neighbours,
     TwoDensities,
     Unknown,
     Worst,
+    law_of,
 )
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.curves import Convexify
@@ -81,8 +83,8 @@ def products(node: Node) -> list[Product]:
 @products.register
 def _(node: Mechanism) -> list[Product]:
     """Of the laws that a leaf declares."""
-    law = node.neighbours
-    if law is None:
+    law = law_of(node)
+    if isinstance(law, CurveAlone):
         raise CurveAloneError(type(node).__name__)
     if isinstance(law, Unknown):
         raise AssumptionError(
@@ -126,12 +128,6 @@ def _(law: Worst) -> list[Product]:
 @products_of.register
 def _(law: Dominated) -> list[Product]:
     return [Pair.of(loss_of(law.above), law.kind)]
-
-
-def law_of(node: Node) -> Neighbours:
-    """Return the laws that a leaf declares; of all other nodes laws of which nothing is known."""
-    law: Neighbours | None = node.neighbours if isinstance(node, Mechanism) else None
-    return Neighbours() if law is None else law
 
 
 @products.register

@@ -1,4 +1,4 @@
-"""What families state of their laws: the worst pair, its means, and what a subclass inherits."""
+"""What leaves declare of their laws: the worst pair, its means, and what a subclass inherits."""
 
 from fractions import Fraction
 
@@ -8,7 +8,9 @@ import sympy
 from symacct import (
     TCDP,
     ZCDP,
+    Curve,
     DiscreteGaussian,
+    DiscreteGaussianSum,
     DiscreteLaplace,
     DistributionPair,
     FiniteMechanism,
@@ -19,13 +21,12 @@ from symacct import (
     RandomizedResponse,
     ScalarGaussian,
     Skellam,
+    SparseVector,
     VectorLaplace,
     laws,
 )
 from symacct.kernel.arithmetic import MpmathArithmetic, SymbolicArithmetic
-from symacct.mechanisms.gaussian import NormalMeans, normal_shift
-from symacct.mechanisms.known_laws import all_laws, stated_line, two_laws, worst_pair
-from symacct.mechanisms.laplace import LaplaceMeans
+from symacct.laws.neighbours import LaplaceShift, NormalShift, StatedLine, law_of
 from symacct.mechanisms.pair import as_noise, stated_pair
 
 MP = MpmathArithmetic(100)
@@ -38,13 +39,13 @@ FAMILIES = (
 
 @pytest.mark.parametrize("mechanism", FAMILIES, ids=repr)
 def test_the_ratio_has_the_mean_one(mechanism):
-    assert abs(worst_pair(mechanism).mean(MP, MP.exp, 1) - 1) < 1e-24
+    assert abs(law_of(mechanism).worst.mean(MP, MP.exp, 1) - 1) < 1e-24
 
 
 @pytest.mark.parametrize("mechanism", FAMILIES, ids=repr)
 def test_what_is_above_one_is_swapped(mechanism):
     """P(P > Q) = Q(P < Q), and so P(P > Q) + Q(P > Q) = 1 where no outcome has one probability."""
-    pair = worst_pair(mechanism)
+    pair = law_of(mechanism).worst
     above = [pair.mean(MP, value, 1, above_one=True) for value in (MP.exp, lambda x: MP.number(1))]
     assert abs(sum(above) - 1) < 1e-24
 
@@ -54,7 +55,7 @@ def test_what_is_above_one_is_swapped(mechanism):
 )
 @pytest.mark.parametrize("above_one", [False, True])
 def test_the_formula_is_the_mean(mechanism, above_one):
-    pair = worst_pair(mechanism)
+    pair = law_of(mechanism).worst
     written = pair.mean(SymbolicArithmetic(), lambda x: sympy.exp(2 * x), 2, above_one)
     known = pair.mean(MP, lambda x: MP.exp(2 * x), 2, above_one)
     assert abs(written.doit().evalf(25) - sympy.Float(str(known), 25)) < 1e-18 * abs(known)
@@ -67,44 +68,61 @@ def test_a_subclass_is_what_its_family_is():
     class OnALine(ScalarGaussian):
         pass
 
-    assert isinstance(worst_pair(Quiet(2)), NormalMeans)
-    assert normal_shift(Quiet(2)).ratio == 2
-    assert worst_pair(OnALine(2)).is_on_line
-    assert worst_pair(Laplace(2)).is_on_line
-    assert not worst_pair(Quiet(2)).is_on_line
-    assert not worst_pair(VectorLaplace(2)).is_on_line
-    assert isinstance(worst_pair(NoisyMax(4)), LaplaceMeans)
-    assert worst_pair(PureDP(1)).is_whole_class
-    assert not worst_pair(RandomizedResponse("3/4")).is_whole_class
-    assert worst_pair(ZCDP("1/2")) is None
-    assert normal_shift(Laplace(2)) is None
+    assert isinstance(law_of(Quiet(2)).worst, NormalShift)
+    assert law_of(Quiet(2)).normal.ratio == 2
+    assert law_of(OnALine(2)).worst.is_on_line
+    assert law_of(Laplace(2)).worst.is_on_line
+    assert not law_of(Quiet(2)).worst.is_on_line
+    assert not law_of(VectorLaplace(2)).worst.is_on_line
+    assert isinstance(law_of(NoisyMax(4)).worst, LaplaceShift)
+    assert law_of(PureDP(1)).worst.is_whole_class
+    assert not law_of(RandomizedResponse("3/4")).worst.is_whole_class
+    assert law_of(ZCDP("1/2")).worst is None
+    assert law_of(3 * Gaussian(2)).worst is None
+    assert law_of(Curve("alpha", kind="upper", adjacency="either")).worst is None
+    assert law_of(Laplace(2)).normal is None
 
 
 def test_laws_are_stated_where_they_are_rational():
-    assert two_laws(Gaussian(3, 2)) == (
+    assert law_of(Gaussian(3, 2)).two_laws == (
         laws.Normal(1, Fraction(9, 4)),
         laws.Normal(0, Fraction(9, 4)),
     )
-    assert two_laws(VectorLaplace(3, 2)) == (laws.Laplace(1, "3/2"), laws.Laplace(0, "3/2"))
-    assert two_laws(Laplace(sympy.sqrt(3))) is None
-    assert two_laws(RandomizedResponse("1/4")) == (
-        [Fraction(1, 4), Fraction(3, 4)],
-        [Fraction(3, 4), Fraction(1, 4)],
+    assert law_of(VectorLaplace(3, 2)).two_laws == (laws.Laplace(1, "3/2"), laws.Laplace(0, "3/2"))
+    assert law_of(Laplace(sympy.sqrt(3))).two_laws is None
+    assert law_of(RandomizedResponse("1/4")).two_laws == (
+        (Fraction(1, 4), Fraction(3, 4)),
+        (Fraction(3, 4), Fraction(1, 4)),
     )
-    assert two_laws(NoisyMax(3)) is None
-    assert all_laws(RandomizedResponse("1/4")) == (
+    assert law_of(NoisyMax(3)).two_laws is None
+    assert law_of(RandomizedResponse("1/4")).all_laws == (
         (Fraction(1, 4), Fraction(3, 4)),
         (Fraction(3, 4), Fraction(1, 4)),
     )
     many = FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]])
-    assert all_laws(many) == many.laws
-    assert all_laws(PureDP(1)) is None
+    assert law_of(many).all_laws == many.laws
+    assert law_of(PureDP(1)).all_laws is None
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        SparseVector(2, 4),
+        DiscreteGaussianSum(1, 3),
+        DistributionPair(laws.Normal(1, 4), laws.Normal(0, 4)),
+        DistributionPair(laws.Laplace(1, 2), laws.Laplace(0, 2)),
+    ],
+    ids=repr,
+)
+def test_a_pair_whose_curve_is_another_is_not_the_worst(mechanism):
+    """A sample, or a third record, may cost more or less than the pair says."""
+    assert law_of(mechanism).worst is None
 
 
 def test_lines_and_pairs_that_are_stated():
-    assert stated_line(ZCDP("1/2", "1/3")) == (Fraction(1, 2), Fraction(1, 3), float("inf"))
-    assert stated_line(TCDP("1/2", 4)) == (Fraction(1, 2), 0, 4)
-    assert stated_line(Gaussian(1)) is None
+    assert law_of(ZCDP("1/2", "1/3")).line == StatedLine(Fraction(1, 2), Fraction(1, 3))
+    assert law_of(TCDP("1/2", 4)).line == StatedLine(Fraction(1, 2), Fraction(0), Fraction(4))
+    assert law_of(Gaussian(1)).line is None
     pair = DistributionPair(laws.Normal(1, 4), laws.Normal(0, 4))
     assert stated_pair(pair) is pair
     assert stated_pair(Gaussian(2)) is None

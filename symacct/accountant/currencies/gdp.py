@@ -32,9 +32,7 @@ from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import rational
 from symacct.kernel.sources import DRS22, SYMACCT
 from symacct.kernel.sums.balls import ball
-from symacct.mechanisms.gaussian import squared_ratio
-from symacct.mechanisms.laplace import LaplacePair
-from symacct.mechanisms.response import ResponsePair
+from symacct.laws.neighbours import LaplaceShift, ResponseLaws, SwappedPair, law_of
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
@@ -176,7 +174,7 @@ def _is_smallest(node: Node) -> bool:
     """
     if isinstance(node, Compose):
         return all(_has_gaussian_tail(part) for part in node.terms)
-    return _balanced_error(node) is not None or _has_gaussian_tail(node)
+    return _balanced_error(law_of(node).worst) is not None or _has_gaussian_tail(node)
 
 
 # Proved in docs/proofs/currencies.md, Lemma sampled-mu.
@@ -190,7 +188,8 @@ def _has_gaussian_tail(node: Node) -> bool:
 def squared_mu(node: Node) -> Exact | None:
     """μ² of Gaussian noise, if its curve is exact, and of sums of such; None of anything else."""
     if not isinstance(node, Compose):
-        return squared_ratio(node) if node.claim.kind is Kind.EXACT else None
+        noise = law_of(node).normal
+        return noise.squared_ratio if noise and node.claim.kind is Kind.EXACT else None
     squares = [(squared_mu(part), count) for part, count in node.terms.items()]
     if any(square is None for square, _ in squares):
         return None
@@ -222,28 +221,29 @@ def _touching(error: arb) -> arb:
 @singledispatch
 def _mu(node: Node, accountant: Accountant) -> arb:
     """A μ of the node by what it is; ∞ where that says nothing."""
-    square, error = squared_ratio(node), _balanced_error(node)
-    if square is not None:
-        return BALL.number(square).sqrt()
+    law = law_of(node)
+    if law.normal is not None:
+        return BALL.number(law.normal.squared_ratio).sqrt()
+    error = _balanced_error(law.worst)
     return arb("inf") if error is None else _touching(error)
 
 
 @singledispatch
-def _balanced_error(node: Node) -> arb | None:
+def _balanced_error(pair: SwappedPair | None) -> arb | None:
     """α = f(α) of laws whose trade-off curve f touches that Gaussian one; None of any others."""
     return None
 
 
 @_balanced_error.register
-def _(node: LaplacePair) -> arb:
+def _(pair: LaplaceShift) -> arb:
     """Where α f(α) = e^{−s}/4 its curve is nearest to Gaussian ones at α = f(α)."""
-    error: arb = (-node.shift(BALL) / 2).exp() / 2
+    error: arb = (-BALL.number(pair.shift) / 2).exp() / 2
     return error
 
 
 @_balanced_error.register
-def _(node: ResponsePair) -> arb:
-    error: arb = node.truth_probability(BALL).min(node.lie_probability(BALL))
+def _(pair: ResponseLaws) -> arb:
+    error: arb = pair.truth_probability(BALL).min(pair.lie_probability(BALL))
     return error
 
 

@@ -128,7 +128,7 @@ def _steered(part: Node) -> _Noise | _Normal | _Answers:
     if leaf.noise_scale:
         sigma = float(leaf.sigma / leaf.sensitivity)
         return _Normal(sigma) if rate == 1.0 else _Noise(sigma, rate)
-    return _Answers(float(leaf.truth_probability(BALL)), rate)
+    return _Answers(float(leaf.neighbours.truth_probability(BALL)), rate)
 
 
 def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bool) -> ContourLine:

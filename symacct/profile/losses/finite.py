@@ -18,7 +18,7 @@ from symacct.kernel.arithmetic.ball import decide, float_above
 from symacct.kernel.errors import PrecisionError, echo
 from symacct.kernel.exact import Exact, LazyModule, exact
 from symacct.kernel.memory import cached_property
-from symacct.laws.neighbours import AnyApproximate, AnyPure, FinitePair
+from symacct.laws.neighbours import FiniteMasses
 from symacct.profile.loss_register import loss_of
 from symacct.profile.part import Floats, LossLattice, OrderLine, Part, log_turning
 from symacct.profile.proofs import FINITE
@@ -359,16 +359,6 @@ def _tail(first: arb, second: arb, count: int, lowest: int) -> arb:
     return whole * (first / total).beta_lower(arb(lowest), arb(count - lowest + 1), 1)
 
 
-@loss_of.register(FinitePair)
-def _(law: FinitePair) -> Atoms:
+@loss_of.register(FiniteMasses)
+def _(law: FiniteMasses) -> Atoms:
     return Atoms(law.masses, pure=law.pure)
-
-
-@loss_of.register(AnyPure)
-def _(law: AnyPure) -> Atoms:
-    return Atoms(law.masses, pure=law.pure)
-
-
-@loss_of.register(AnyApproximate)
-def _(law: AnyApproximate) -> Atoms:
-    return Atoms(law.masses)

@@ -113,4 +113,4 @@ class GaussianLoss(Part):
 
 @loss_of.register(NormalShift)
 def _(law: NormalShift) -> GaussianLoss:
-    return GaussianLoss(law.ratio)
+    return GaussianLoss(law.squared_ratio)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from fractions import Fraction
 from functools import singledispatch
+from typing import cast
 
 from flint import arb
 
@@ -21,9 +22,8 @@ from symacct.kernel.exact import Order, exact
 from symacct.kernel.node import Node
 from symacct.kernel.sources import FS25, SYMACCT
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
-from symacct.mechanisms import Gaussian, VectorLaplace
+from symacct.laws.neighbours import LaplaceShift, NormalShift, Shift, law_of
 from symacct.operations.allocation import RandomAllocation
-from symacct.theory.amplification.pairs import shape_ratio
 
 # --- moments of a mean of ratios
 #
@@ -34,10 +34,11 @@ from symacct.theory.amplification.pairs import shape_ratio
 _GUARD = 16
 
 
-def _is(leaf: type[Node], noise: str) -> Callable[[Node], str | None]:
+def _is(kind: type[Shift], noise: str) -> Callable[[Node], str | None]:
     def applies(node: Node) -> str | None:
         mechanism = node.mechanism  # type: ignore[attr-defined]
-        if moments_of_mean.dispatch(type(mechanism)) is not moments_of_mean.dispatch(leaf):
+        law = law_of(mechanism)
+        if not isinstance(law, kind) or not law.is_worst:
             return f"the moments are known for {noise} noise only, got {type(mechanism).__name__}"
         return "found a symbol without a value, needed numbers" if node.free_symbols else None
 
@@ -46,23 +47,20 @@ def _is(leaf: type[Node], noise: str) -> Callable[[Node], str | None]:
 
 
 @singledispatch
-def moments_of_mean(mechanism: Node, steps: int) -> SumMoments:
-    """The moments of the mean ratio, to as many bits more as a mean next to 1 loses.
-
-    Of a subclass they are those of the noise that it is.
-    """
-    raise TypeError(f"no moments of a mean for {type(mechanism).__name__}")
+def moments_of_mean(noise: Shift, steps: int) -> SumMoments:
+    """The moments of the mean ratio, to as many bits more as a mean next to 1 loses."""
+    raise TypeError(f"no moments of a mean for {type(noise).__name__}")
 
 
 @moments_of_mean.register
-def _(mechanism: Gaussian, steps: int) -> SumMoments:
-    law = Lognormal(exact(1 / shape_ratio(mechanism) ** 2))
+def _(noise: NormalShift, steps: int) -> SumMoments:
+    law = Lognormal(exact(1 / noise.ratio**2))
     return LognormalMoments(law, steps, _bits(BALL.number(law.ratio).expm1(), steps))
 
 
 @moments_of_mean.register
-def _(mechanism: VectorLaplace, steps: int) -> SumMoments:
-    law = LaplaceRatio(exact(1 / shape_ratio(mechanism)))
+def _(noise: LaplaceShift, steps: int) -> SumMoments:
+    law = LaplaceRatio(exact(1 / noise.ratio))
     return LaplaceMoments(law, steps, _bits(law.variance, steps))
 
 
@@ -71,8 +69,8 @@ def _bits(variance: arb, steps: int) -> int:
     return BALL.bits + math.ceil(lost) + _GUARD
 
 
-is_gaussian = _is(Gaussian, "Gaussian")
-is_laplace = _is(VectorLaplace, "Laplace")
+is_gaussian = _is(NormalShift, "Gaussian")
+is_laplace = _is(LaplaceShift, "Laplace")
 
 
 @theorem(
@@ -138,7 +136,7 @@ def log_moment(eps: RDPCurve, steps: int, z: Order) -> arb:
     """log E[S^z] of the mean S, in balls at the precision now current."""
     known = eps.remember("moments of a mean")
     if known[steps] is None:
-        known[steps] = moments_of_mean(eps.node, steps)
+        known[steps] = moments_of_mean(cast(Shift, law_of(eps.node)), steps)
     with precision(known[steps].bits):
         moment = known[steps].moment(Fraction(z))
         log_mean: arb = moment.log() - BALL.number(z) * arb(steps).log()

@@ -11,18 +11,17 @@ from symacct.kernel.exact import INFINITY, Exact, Order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import BDRS18
 from symacct.kernel.theorem_registry import Inequality, RDPCurve, Regime
-from symacct.mechanisms.gaussian import normal_shift
-from symacct.mechanisms.known_laws import stated_line
+from symacct.laws.neighbours import law_of
 from symacct.theory.amplification.mtz19 import noise_ratio
 from symacct.theory.amplification.samples import of_fixed_samples
 
 
 def truncated(mechanism: Node) -> tuple[Exact, Exact | float] | None:
     """(ρ, ω) such that ε(α) <= ρα for α < ω is what is stated of the mechanism; None if nothing."""
-    line = stated_line(mechanism)
-    if line is not None and line.xi == 0:
-        return line.rho, line.omega
-    if normal_shift(mechanism) is not None:
+    law = law_of(mechanism)
+    if law.line is not None and law.line.xi == 0:
+        return law.line.rho, law.line.omega
+    if law.normal is not None:
         return 1 / (2 * noise_ratio(mechanism) ** 2), INFINITY
     return None
 

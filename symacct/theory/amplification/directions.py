@@ -31,7 +31,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose, Count
 from symacct.kernel.sources import SYMACCT
 from symacct.kernel.theorem_registry import RDPCurve, theorem
-from symacct.mechanisms.known_laws import two_laws
+from symacct.laws.neighbours import law_of
 from symacct.mechanisms.pair import DistributionPair, stated_pair
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.subsample import PoissonSubsample, Sampling
@@ -160,7 +160,7 @@ def _as_pair(mechanism: Node) -> DistributionPair | None:
     """The two laws of a mechanism, if they are known and can be mixed."""
     if (pair := stated_pair(mechanism)) is not None:
         return pair
-    laws = two_laws(mechanism)
+    laws = law_of(mechanism).two_laws
     return None if laws is None else DistributionPair(*laws)
 
 

@@ -12,7 +12,7 @@ from symacct.kernel.node import Mechanism, Node
 from symacct.kernel.parameters import larger_order
 from symacct.kernel.sources import MIR17, SYMACCT
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
-from symacct.mechanisms.known_laws import stated_line
+from symacct.laws.neighbours import law_of
 from symacct.operations.group import GroupPrivacy
 
 #: The records of the longest chain, which reads a value of the curve for each of them.
@@ -80,7 +80,7 @@ def chain(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
 def is_concentrated(node: Node) -> str | None:
     """A line is stated above the mechanism's curve."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
-    line = stated_line(mechanism)
+    line = law_of(mechanism).line
     if line is not None and line.omega == INFINITY:
         return None
     return f"needed ZCDP, got {type(mechanism).__name__}"
@@ -97,7 +97,7 @@ def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Num
     """ε′(α) <= size²ρα + ξ(a/b + a log(a/b)), a = size·α, b = a−size+1;
     it is size·ε(∞) at ∞"""
     value = size * eps(size * alpha)
-    line = stated_line(eps.node)  # curves that are drawn to attack it have none
+    line = law_of(eps.node).line  # curves that are drawn to attack it have none
     xi = 0 if line is None else line.xi
     if xi == 0 or (isinstance(alpha, float) and alpha == INFINITY):
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import cast
 
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import ADD_REMOVE, Kind, Orders
@@ -12,7 +12,7 @@ from symacct.kernel.exact import Exact, Order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import MTZ19
 from symacct.kernel.theorem_registry import Inequality, RDPCurve, Regime, theorem
-from symacct.mechanisms.gaussian import normal_shift
+from symacct.laws.neighbours import NormalShift, law_of
 from symacct.operations.subsample import PoissonSubsample
 
 # --- what such closed forms share
@@ -20,16 +20,15 @@ from symacct.operations.subsample import PoissonSubsample
 # What the closed-form theorems about the sampled Gaussian mechanism share.
 
 
-def noise_ratio(mechanism: Any) -> Exact:
+def noise_ratio(mechanism: Node) -> Exact:
     """σ/Δ, the only thing that a bound on the Gaussian mechanism depends on."""
-    ratio: Exact = mechanism.sigma / mechanism.sensitivity
-    return ratio
+    return cast(NormalShift, law_of(mechanism).normal).ratio
 
 
 def not_gaussian(node: Node) -> str | None:
     """The reason why the mechanism below is not the Gaussian one; None if it is."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
-    if normal_shift(mechanism) is not None:
+    if law_of(mechanism).normal is not None:
         return None
     return f"it is about the Gaussian mechanism, got {type(mechanism).__name__}"
 

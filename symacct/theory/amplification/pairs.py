@@ -30,8 +30,7 @@ from symacct.kernel.sums.binomial_sums import Terms
 from symacct.kernel.sums.local import LocalProduct
 from symacct.kernel.theorem_registry import Bound, RDPCurve, rough_curve
 from symacct.laws.law import FiniteDirection
-from symacct.mechanisms.gaussian import NormalMeans
-from symacct.mechanisms.known_laws import Shift, WorstPair, worst_pair
+from symacct.laws.neighbours import Shift, SwappedPair, law_of
 from symacct.mechanisms.pair import (
     DistributionPair,
     MixtureDirection,
@@ -64,7 +63,7 @@ def sampled_mean(
 
     What is kept in `near` of the sampled Gaussian in balls at one order serves the next.
     """
-    pair = cast(WorstPair, worst_pair(mechanism))
+    pair = cast(SwappedPair, law_of(mechanism).worst)
     if not isinstance(pair, Shift):
         return mean_of_gap(ctx, pair, gamma, alpha)
     if isinstance(ctx, BallArithmetic):
@@ -82,10 +81,10 @@ def by_quadrature(
     ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order | None
 ) -> Number:
     """`sampled_mean` as an integral, by the rule that the arithmetic has."""
-    return mean_of_gap(ctx, cast(Shift, worst_pair(mechanism)), gamma, alpha)
+    return mean_of_gap(ctx, cast(Shift, law_of(mechanism).worst), gamma, alpha)
 
 
-def mean_of_gap(ctx: Arithmetic, pair: WorstPair, gamma: Exact, alpha: Order | None) -> Number:
+def mean_of_gap(ctx: Arithmetic, pair: SwappedPair, gamma: Exact, alpha: Order | None) -> Number:
     """E_Q[(1+u)^α − 1 − αu], or E_Q[(1+u) log(1+u) − u] where alpha is None, u = γ(P/Q − 1).
 
     Where nothing is rounded it is written with m = 1 + u alone, for E_Q[u] = 0.
@@ -126,11 +125,6 @@ def _written(
         return m * sympy.log(m) if alpha is None else m ** ctx.number(alpha)
 
     return value
-
-
-def shape_ratio(mechanism: Node) -> Exact:
-    """σ/Δ of Gaussian noise, b/Δ of Laplace noise: the pair depends on nothing else."""
-    return cast(Shift, worst_pair(mechanism)).ratio
 
 
 def rising_in_rate(bound: Bound) -> Bound:
@@ -476,8 +470,8 @@ _SWAPPED = "one pair $(P, Q)$ dominates, and an involution that preserves the me
 
 def is_gaussian(node: Node) -> str | None:
     """The worst pair is N(Δ, σ²) against N(0, σ²)."""
-    pair = worst_pair(as_noise(node.mechanism))  # type: ignore[attr-defined]
-    return None if isinstance(pair, NormalMeans) else "the mechanism is not the Gaussian one"
+    law = law_of(as_noise(node.mechanism))  # type: ignore[attr-defined]
+    return "the mechanism is not the Gaussian one" if law.normal is None else None
 
 
 # Proved in docs/proofs/pairs.md, Lemma base-pairs.
@@ -486,16 +480,16 @@ def has_known_pair(node: Node) -> str | None:
     mechanism = node.mechanism  # type: ignore[attr-defined]
     if stated_pair(mechanism) is not None:
         return is_pair(node)
-    pair = worst_pair(mechanism)
-    if pair is not None and not isinstance(pair, NormalMeans):
+    law = law_of(mechanism)
+    if law.worst is not None and law.normal is None:
         return None
     return "no closed form is known for the mechanism's worst pair"
 
 
 def _sampled_gaussian_local(eps: RDPCurve, middle: int, gamma: Exact) -> LocalProduct | None:
     """E_Q[m^α] at a rational γ of noise whose σ/Δ is rational."""
-    pair = worst_pair(as_noise(eps.node))
-    ratio = pair.ratio if isinstance(pair, Shift) else None
+    law = law_of(as_noise(eps.node))
+    ratio = None if law.normal is None else law.normal.ratio
     if not isinstance(ratio, Fraction) or not isinstance(gamma, Fraction):
         return None
     local = sampled_gaussian_local(middle, gamma, ratio)
@@ -539,7 +533,7 @@ def sampled_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> 
     """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), for any real α > 1; for two known laws it is
     the largest of this, of log E_Q[ (1−γ+γP/Q)^{1−α} ]/(α−1), and of both with P and Q
     exchanged, unless P is stated to be the law with the record"""
-    if worst_pair(as_noise(eps.node)) is None:
+    if law_of(as_noise(eps.node)).worst is None:
         return largest_divergence(ctx, eps, alpha, gamma)
     return from_pair(ctx, eps, alpha, gamma)
 

@@ -56,14 +56,14 @@ from symacct.kernel.sums.balls import steered_by_floats, up_to
 from symacct.kernel.sums.differences import GUARD_BITS
 from symacct.kernel.theorem_registry import Bound, RDPCurve, always, theorem
 from symacct.laws.law import FiniteDirection
+from symacct.laws.neighbours import Shift, SwappedPair, falling_in, law_of
 from symacct.mechanisms.finite import alike_once
-from symacct.mechanisms.gaussian import normal_shift
-from symacct.mechanisms.known_laws import Shift, WorstPair, all_laws, falling_in, worst_pair
 from symacct.operations.subsample import (
     SAMPLINGS,
     one_query,
 )
-from symacct.theory.amplification.pairs import from_pair, rising_in_rate, shape_ratio
+from symacct.theory.amplification.mtz19 import noise_ratio
+from symacct.theory.amplification.pairs import from_pair, rising_in_rate
 from symacct.theory.amplification.samples import of_a_record, of_fixed_samples, of_poisson_replaced
 from symacct.theory.amplification.zw19 import has_one_pair, log_moment, sampled_pure
 
@@ -113,7 +113,7 @@ def _rounded(
 def has_dominating_pair(node: Node) -> str | None:
     """One pair dominates, and its expectations are known: noise and two answers."""
     mechanism = one_query(node.mechanism)  # type: ignore[attr-defined]
-    if worst_pair(mechanism) is None:
+    if law_of(mechanism).worst is None:
         return (
             "it is computed for noise, Gaussian compositions, randomized response and pure DP, "
             f"got {type(mechanism).__name__}"
@@ -167,12 +167,12 @@ def mean_of_psi(ctx: Arithmetic, mechanism: Node, alpha: Order | None, gamma: Ex
     def value(log_ratio: Any) -> Number:
         return psi(ctx, alpha, ctx.log1p(rate * ctx.expm1(log_ratio)))
 
-    return cast(WorstPair, worst_pair(mechanism)).mean(ctx, value, alpha, above_one=True)
+    return cast(SwappedPair, law_of(mechanism).worst).mean(ctx, value, alpha, above_one=True)
 
 
 @expectation.register
 def _(ctx: BallArithmetic, mechanism: Node, alpha: Order | None, gamma: Fraction) -> Number:
-    pair = worst_pair(mechanism)
+    pair = law_of(mechanism).worst
     if isinstance(pair, Shift):
         return pair.upper_half_in_balls(gamma, alpha)
     return mean_of_psi(ctx, mechanism, alpha, gamma)
@@ -180,7 +180,7 @@ def _(ctx: BallArithmetic, mechanism: Node, alpha: Order | None, gamma: Fraction
 
 @expectation.register
 def _(ctx: SymbolicArithmetic, mechanism: Node, alpha: Order | None, gamma: Exact) -> Number:
-    pair = cast(WorstPair, worst_pair(mechanism))
+    pair = cast(SwappedPair, law_of(mechanism).worst)
     if pair.has_two_outcomes:
         return mean_of_psi(ctx, mechanism, alpha, gamma)
     order, rate = None if alpha is None else ctx.number(alpha), ctx.number(gamma)
@@ -201,7 +201,7 @@ def above_one_of(
 ) -> sympy.Expr:
     """E_Q[value(1−γ+γL); L > 1] as an integral over the noise's shape."""
     rate = expression(gamma)
-    shift = cast(Shift, worst_pair(mechanism))
+    shift = cast(Shift, law_of(mechanism).worst)
     return shift.written(lambda x: value(1 - rate + rate * sympy.exp(x)), above_one=True)
 
 
@@ -215,7 +215,7 @@ FiniteTriple = tuple[Law, Law, Law]
 
 def has_finitely_many_laws(node: Node) -> str | None:
     """All laws of the mechanism are known, and they are finitely many."""
-    if all_laws(node.mechanism) is not None:  # type: ignore[attr-defined]
+    if law_of(node.mechanism).all_laws is not None:  # type: ignore[attr-defined]
         return None
     return "the mechanism is not given by all of its laws; FiniteMechanism states one that is"
 
@@ -273,7 +273,7 @@ def largest(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, name: st
 def worst_directions(mechanism: Any, gamma: Exact, name: str) -> list[FiniteDirection]:
     """The pairs of mixtures of which one is the worst: of any three laws, or of two."""
     triples = _any_three if name == "TRIPLE-FINITE" else _one_is_the_third
-    laws = cast(tuple[Law, ...], all_laws(mechanism))
+    laws = cast(tuple[Law, ...], law_of(mechanism).all_laws)
     return [FiniteDirection(masses) for masses in mixtures(triples(laws), gamma)]
 
 
@@ -307,7 +307,7 @@ def mixtures(triples: Iterable[FiniteTriple], gamma: Exact) -> tuple[Any, ...]:
 
 def is_gaussian(node: Node) -> str | None:
     """The Gaussian mechanism; two normal laws are not all of it."""
-    shift = normal_shift(node.mechanism)  # type: ignore[attr-defined]
+    shift = law_of(node.mechanism).normal  # type: ignore[attr-defined]
     return None if shift is not None else "the mechanism is not the Gaussian one"
 
 
@@ -329,7 +329,7 @@ def at_opposite_ends(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact)
         return ctx.number(0)
     if gamma == 1:
         return 4 * eps(alpha)
-    shift = 1 / shape_ratio(eps.node)
+    shift = 1 / noise_ratio(eps.node)
     if isinstance(alpha, int) and alpha == 1:
         return relative_entropy(ctx, gamma, shift)
     return gaussian_log_moment(ctx, alpha, gamma, shift) / (ctx.number(alpha) - 1)
@@ -452,7 +452,7 @@ def in_numbers(node: Node) -> str | None:
 
     Which triangle is the worst is decided by the numbers.
     """
-    shift = normal_shift(node.mechanism)  # type: ignore[attr-defined]
+    shift = law_of(node.mechanism).normal  # type: ignore[attr-defined]
     if shift is None:
         return is_gaussian(node)
     if shift.is_on_line:
@@ -652,7 +652,7 @@ def _gaussian_value(
     def of_ratio(ratio: Fraction) -> Number:
         return largest(ctx, Triangles(Fraction(alpha), Fraction(gamma), 1 / ratio))
 
-    ratio = shape_ratio(eps.node)
+    ratio = noise_ratio(eps.node)
     is_ball = isinstance(ctx, BallArithmetic)
     value = falling_in(ratio, of_ratio) if is_ball else of_ratio(nearest_rational(ratio, ctx.bits))
     return ctx.log1p(value) / (ctx.number(alpha) - 1)
@@ -748,7 +748,7 @@ _of_one_number = partial(
 def is_on_the_line(node: Node) -> str | None:
     """Laplace noise, or Gaussian noise that is declared to be of one dimension."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
-    pair = worst_pair(mechanism)
+    pair = law_of(mechanism).worst
     if pair is not None and pair.is_on_line:
         return None
     return (
@@ -781,7 +781,7 @@ def at_whole_orders(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number)
 
 def is_pure(node: Node) -> str | None:
     """The mechanism is any ε₀-DP one."""
-    pair = worst_pair(node.mechanism)  # type: ignore[attr-defined]
+    pair = law_of(node.mechanism).worst  # type: ignore[attr-defined]
     if pair is not None and pair.is_whole_class:
         return None
     return "what is largest over all ε₀-DP mechanisms need not be attained by this one"

@@ -42,7 +42,7 @@ from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.sums.differences import GUARD_BITS, differences_at
 from symacct.kernel.sums.hull import Point, chord_at, hull_of_curve
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
-from symacct.mechanisms.gaussian import normal_shift
+from symacct.laws.neighbours import law_of
 from symacct.operations.curves import Convexify
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.theory.amplification.samples import of_fixed_samples
@@ -154,7 +154,7 @@ def _(ctx: BallArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
 
 def single_differences(ctx: BallArithmetic, eps: RDPCurve) -> Callable[[int], arb] | None:
     """l ↦ B(ε,l) at even orders, each found without the others; None where that is not known."""
-    shift = normal_shift(eps.node)
+    shift = law_of(eps.node).normal
     ratio = None if shift is None else shift.ratio
     if not isinstance(ratio, Fraction) or not 1 / _FLOATS < ratio < _FLOATS:
         return None
