@@ -3,6 +3,7 @@
 import ast
 import importlib
 import sys
+from contextlib import closing
 from fractions import Fraction
 from importlib.abc import SourceLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -83,11 +84,20 @@ class Row(NamedTuple):
         return sections(self.source)[head] if head else None
 
     def wrongs(self, text=None):
-        """What the module says that is not so: (what it said, the truth)."""
-        with ctx.workprec(64):
-            said = list(self.asked(copied(self.module, text)))
-        assert said
-        return [(found, truth) for found, truth in said if not holds(found, truth)]
+        """What the module says that is not so, one by one: (what it said, the truth)."""
+        asked = 0
+        with ctx.workprec(64), closing(self.asked(copied(self.module, text))) as said:
+            for found, truth in said:
+                asked += 1
+                with ctx.workprec(64):
+                    is_so = holds(found, truth)
+                if not is_so:
+                    yield found, truth
+        assert asked
+
+    def is_wrong(self, text):
+        """Is anything that it says not so? No more is asked once something is."""
+        return next(self.wrongs(text), None) is not None
 
     def planted(self):
         """(description, text) for every fault in the functions that are a bound."""
