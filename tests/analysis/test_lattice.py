@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath.ctx_mp import MPContext
 
@@ -39,6 +39,7 @@ from symacct.kernel.claims import EITHER
 from symacct.kernel.evaluation import Evaluation
 from symacct.kernel.optimal_order import SteeringFromBelow
 from tests.support import stated
+from tests.thinning import examples
 
 # --- by independent coordinates, in float64, over steps of a twelfth of a deviation
 
@@ -125,7 +126,7 @@ def test_what_is_left_out_on_a_side_is_as_much(axis, end, monkeypatch):
     assert missed(rows=tuple(rows))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(24, 60)
 @given(
     st.sampled_from(list(GRAMS.values())),
     st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20),
@@ -173,7 +174,7 @@ def test_the_aliases_of_one_coordinate_are_nearly_their_bound(axis):
     assert truth - 1 < float(lattice._shifted.mid()) < 1.1 * (truth - 1)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(40, 100)
 @given(
     st.sampled_from(list(GRAMS.values())),
     st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20),
@@ -213,7 +214,7 @@ SETTINGS = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=10)
+@examples(5, 10)
 @given(SETTINGS, st.sampled_from([0, 1]))
 def test_the_drift_is_the_derivative_along_b(setting, times):
     """Of the slope and its own derivative, by central differences."""
@@ -238,7 +239,7 @@ def test_the_drift_is_the_derivative_along_b(setting, times):
     assert abs((above - below) / (2 * float(step)) - found) < error
 
 
-@settings(deadline=None, max_examples=300)
+@examples(100, 300)
 @given(
     st.fractions(Fraction(1, 20), 40, max_denominator=20),
     st.builds(Power, *(st.integers(0, most) for most in (2, 3, 4, 6))),
@@ -268,7 +269,7 @@ def test_nothing_stated_is_far_too_low():
         assert 0 <= min(ends) - drift.minimum(power) < Fraction(1, 20)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(8, 20)
 @given(SETTINGS, st.sampled_from([2, 4, 16, 64]))
 def test_the_slope_and_the_bend_on_a_piece_are_held(setting, pieces):
     """At both ends of a piece and inside it by sums in float64, and by their difference."""
@@ -294,7 +295,7 @@ def test_the_slope_and_the_bend_on_a_piece_are_held(setting, pieces):
     assert float(bend.lower()) - spare <= mean <= float(bend.upper()) + spare
 
 
-@settings(deadline=None, max_examples=12)
+@examples(5, 12)
 @given(SETTINGS, st.sampled_from([0, 1, 2]))
 def test_moduli_are_largest_as_said(setting, times):
     alpha, gamma, delta, share = setting

@@ -62,7 +62,7 @@ def test_the_answer_is_that_of_each_order_by_itself(monkeypatch, made):
 
 
 @given(st.integers(0, 10**12), st.fractions(Fraction(8, 5), 60, max_denominator=10**6))
-@examples(20, 1000)
+@examples(8, 1000)
 def test_a_ball_between_whole_orders_meets_that_of_the_curve(seed, alpha):
     for m, _ in drawn(1, seed):
         with precision(120):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sympy
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath.ctx_mp import MPContext
 from numpy.polynomial.hermite_e import hermegauss
@@ -158,7 +158,7 @@ def means(draw, both_at_most, apart_at_most):
 
 
 @given(st.data())
-@examples(12, 300)
+@examples(5, 300)
 def test_no_random_triple_of_normal_laws_is_above_the_exact_curve(data):
     sigma, gamma, alpha = data.draw(
         st.sampled_from([(1, "1/10", 3), (2, "1/3", 4), (5, "1/50", 9)])
@@ -198,7 +198,7 @@ def test_at_order_1_the_page_has_u_and_v_as_the_theorem_writes_them():
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@examples(16, 40)
 def test_no_random_pure_dp_triple_is_above_theorems_2_and_3(data):
     """Three laws on four outcomes, exactly; ε₀ is what they have."""
     counts = st.lists(st.integers(1, 12), min_size=4, max_size=4)
@@ -477,7 +477,7 @@ def test_what_a_low_degree_leaves_out_is_bounded(alpha, sixteenths):
         assert truth / 1000 < cut.rise_between(*span)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(12, 30)
 @given(
     st.fractions(Fraction(11, 10), 12, max_denominator=20),
     st.fractions(Fraction(1, 100), 2, max_denominator=100),
@@ -533,7 +533,7 @@ def test_the_last_coefficients_share_bounds_taylors_remainder(alpha, degree):
         assert abs(rest) > 1e-6
 
 
-@settings(deadline=None, max_examples=40)
+@examples(16, 40)
 @given(
     st.fractions(Fraction(11, 10), 30, max_denominator=60),
     st.fractions(Fraction(1, 2000), Fraction(1, 20), max_denominator=2000),

@@ -36,7 +36,7 @@ def across(part, k, y, log_delta, digits):
     return made if isinstance(made, ExchangedContour) else None
 
 
-@settings(max_examples=10, deadline=None)
+@examples(5, 10)
 @given(RATES, VARIANCES, st.floats(0.1, 8))
 def test_one_run_has_its_closed_form(gamma, variance, times):
     part, y = SampledGaussian(gamma=gamma, variance=variance), float(gamma) * times

@@ -115,7 +115,7 @@ RATES = st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20)
 RUNS = st.lists(st.booleans(), min_size=1, max_size=3)
 
 
-@examples(40, 2000)
+@examples(16, 2000)
 @given(two_laws(), RUNS, GROWN)
 @example(FINDERS, [False, False], Fraction(6, 5))
 @example(FINDERS, [False, True], Fraction(6, 5))
@@ -128,7 +128,7 @@ def test_runs_of_one_pair_written_either_way(laws, turned, grown):
         assert fixed(choice, grown) <= to_fraction(found.delta.upper) + SLACK
 
 
-@examples(30, 2000)
+@examples(12, 2000)
 @given(two_laws(), two_laws(), RATES, GROWN)
 def test_beside_another_pair_and_beside_answers(first, second, p, grown):
     """In whichever order they are run; what has one pair may come first or last."""
@@ -138,7 +138,7 @@ def test_beside_another_pair_and_beside_answers(first, second, p, grown):
     check(node, known, grown)
 
 
-@examples(30, 2000)
+@examples(12, 2000)
 @given(two_laws(), RATES, st.integers(1, 3), GROWN)
 @example(FINDERS, Fraction(1, 3), 3, Fraction(6, 5))
 def test_sampled_either_law_may_be_that_of_the_record(laws, gamma, count, grown):
@@ -148,7 +148,7 @@ def test_sampled_either_law_may_be_that_of_the_record(laws, gamma, count, grown)
     check(count * PoissonSubsample(DistributionPair(*laws), gamma), known, grown)
 
 
-@examples(20, 1000)
+@examples(8, 1000)
 @given(two_laws(), RATES, GROWN)
 def test_runs_on_one_sample(laws, gamma, grown):
     """(κq + γp − aq)₊ = γ(p − a′q)₊ for a′ = (a − κ)/γ, and the same the other way round."""
@@ -160,7 +160,7 @@ def test_runs_on_one_sample(laws, gamma, grown):
     check(node, max(removed, added), grown)
 
 
-@examples(20, 1000)
+@examples(8, 1000)
 @given(two_laws(), RATES, GROWN)
 def test_one_sample_of_fixed_size(laws, gamma, grown):
     removed = [sampled(masses, gamma) for masses in both_ways(*laws)]
@@ -168,7 +168,7 @@ def test_one_sample_of_fixed_size(laws, gamma, grown):
     check(SubsampleWithoutReplacement(DistributionPair(*laws), gamma), known, grown)
 
 
-@examples(30, 2000)
+@examples(12, 2000)
 @given(two_laws(), st.one_of(st.just(Fraction(1)), RATES), st.integers(1, 3), GROWN)
 @example(FINDERS, Fraction(1), 2, Fraction(6, 5))
 def test_a_law_that_is_the_records_is_so_in_every_run(laws, gamma, count, grown):
@@ -188,7 +188,7 @@ def test_a_law_that_is_the_records_is_so_in_every_run(laws, gamma, count, grown)
             assert same.lower <= found.upper
 
 
-@examples(15, 500)
+@examples(6, 500)
 @given(two_laws(), st.integers(2, 3), st.sampled_from([10, 30]), GROWN)
 @example(FINDERS, 2, 10, Fraction(6, 5))
 @example(FINDERS, 3, 30, Fraction(6, 5))
@@ -213,7 +213,7 @@ def test_more_runs_than_are_gone_through_are_bounded(laws, count, most, grown):
     assert to_fraction(least.upper) >= largest - Fraction(1, 10**10)
 
 
-@examples(20, 1000)
+@examples(8, 1000)
 @given(two_laws(), st.integers(1, 3), st.fractions(2, 5, max_denominator=3))
 def test_curves_add_exactly(laws, count, alpha):
     """At one order the worst runs all lie one way: adaptive choices gain nothing."""

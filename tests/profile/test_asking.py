@@ -10,7 +10,7 @@ from itertools import pairwise
 import flint
 import pytest
 from flint import arb, fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import (
@@ -49,7 +49,7 @@ from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import CompositionProfile
 from symacct.testing import UnsoundError, assert_sound
 from tests.support import line_for_any_arithmetic
-from tests.thinning import covering
+from tests.thinning import covering, examples
 
 LEAVES = [Gaussian(2), Gaussian(1), Laplace(2), RandomizedResponse("3/5"), PureDP("1/2")]
 NODES = [
@@ -490,7 +490,7 @@ def test_an_accountant_that_answers_one_percent_too_little_is_caught():
         assert_sound(lambda delta: 0.99 * truth(delta), m, what="epsilon", at=["1e-5"])
 
 
-@settings(max_examples=12)
+@examples(5, 12)
 @given(
     st.lists(
         st.tuples(

@@ -115,7 +115,7 @@ def test_lower_bounds_are_below_upper_ones_by_every_conversion(node, runs, delta
         below_what_it_may_cost(runs * node, delta, epsilon)
 
 
-@examples(60, 2000)
+@examples(20, 2000)
 @given(expressions, st.sampled_from([1, 3]), fractions(1, 24, 4))
 def test_lower_bounds_of_a_curve_are_below_it(node, runs, alpha):
     for order in (alpha, int(alpha) + 1, float("inf")):

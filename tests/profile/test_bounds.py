@@ -48,7 +48,7 @@ def gaussian_profile(ratio, y):
     return MP.ncdf(s / 2 - y / s) - MP.exp(y) * MP.ncdf(-s / 2 - y / s)
 
 
-@examples(150, 600)
+@examples(40, 600)
 @given(
     st.fractions(Fraction(1, 20), 4, max_denominator=20),
     st.fractions(-1, 4, max_denominator=8),
@@ -64,7 +64,7 @@ def test_any_contour_holds_the_profile_of_a_gaussian(ratio, y, c, h, last, beyon
         assert contains(found, gaussian_profile(ratio, MP.mpf(float(y))), 25)
 
 
-@examples(60, 300)
+@examples(25, 300)
 @given(st.floats(0.5, 3), st.floats(0.1, 2), st.integers(3, 30))
 def test_any_contour_holds_the_profile_of_finite_laws_and_noise(c, h, last):
     """Lost mass: a pair of which P alone has an outcome, beside Gaussian noise."""
@@ -80,7 +80,7 @@ def test_any_contour_holds_the_profile_of_finite_laws_and_noise(c, h, last):
         assert contains(found, known, 25)
 
 
-@examples(40, 200)
+@examples(16, 200)
 @given(
     st.floats(0.5, 5),
     st.floats(1, 30),
@@ -107,7 +107,7 @@ TAPERED = {
 }
 
 
-@examples(150, 600)
+@examples(40, 600)
 @given(
     st.sampled_from(sorted(TAPERED)),
     st.floats(0.3, 3),
@@ -194,7 +194,7 @@ def test_the_slow_factors_of_laplace_noise(name, a):
                     assert abs(found) <= mp(series[j].upper())
 
 
-@examples(30, 200)
+@examples(12, 200)
 @given(st.floats(0.5, 3), st.floats(1, 12), st.booleans())
 def test_no_alias_beyond_the_largest_loss(c, h, reverse):
     """λ = ∞ says that there is none; where h is too wide for that the ball is everything."""
@@ -271,7 +271,7 @@ def test_a_coarse_sum_over_real_x_holds_the_moment(variance, gamma, a):
     assert rules > 3
 
 
-@examples(150, 600)
+@examples(40, 600)
 @given(
     st.sampled_from([*GAUSSIANS, (Fraction(25), "1/1000")]),
     st.floats(-6, 12).filter(lambda a: abs(a) > 0.01),
@@ -300,7 +300,7 @@ def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, below, above):
         assert known <= float(log_edge(frame, rule, t)) + 1e-9
 
 
-@examples(40, 400)
+@examples(16, 400)
 @given(
     st.fractions(Fraction(1, 40), 300, max_denominator=90),
     st.one_of(
@@ -321,7 +321,7 @@ def test_one_order_and_a_line_agree(variance, gamma, a, need):
         assert alone.real.rad() < 20 * math.exp(-need) * alone.real
 
 
-@examples(25, 100)
+@examples(10, 100)
 @given(
     st.fractions(Fraction(1, 4), 30, max_denominator=9),
     st.fractions(Fraction(1, 1000), Fraction(9, 10)),

@@ -174,7 +174,7 @@ def wide(low, high):
     return st.tuples(ends, ends).map(lambda ends: arb(ends[0]).union(arb(ends[1])))
 
 
-@examples(40, 400)
+@examples(16, 400)
 @given(wide(1e-3, 1), wide(1e-3, 3), SHARES, st.sampled_from([-2.0, 0.5, 3.0]), st.floats(0, 5))
 def test_the_bound_of_a_mixtures_logarithm_holds_in_the_balls(u, theta, shares, a, t):
     """|(1+ve^{iφ})^z| at the ends of the balls, and on the way to them."""
@@ -186,20 +186,20 @@ def test_the_bound_of_a_mixtures_logarithm_holds_in_the_balls(u, theta, shares, 
         assert number(bound.upper()) >= truth - mp.mpf(10) ** -12
 
 
-@examples(40, 400)
+@examples(16, 400)
 @given(wide(1e-3, 9), wide(1e-3, 9), SHARES)
 def test_two_weights_side_by_side_hold_in_the_balls(u, v, shares):
     x, y = (number(inside(z, share)) for z, share in zip((u, v), shares, strict=True))
     assert number(grids.parallel(u, v).upper()) >= x * y / (x + y) - mp.mpf(10) ** -12
 
 
-@examples(20, 200)
+@examples(8, 200)
 @given(wide(-9, 9), st.floats(0, 1))
 def test_a_float_above_a_ball_is_above_what_is_in_it(x, share):
     assert float_above(x) > float(inside(x, share)) - 1e-12
 
 
-@examples(20, 200)
+@examples(8, 200)
 @given(wide(-9, 9), wide(-9, 9))
 def test_the_nodes_of_cells_reach_beyond_their_losses(loss, other):
     """Whatever their balls hold, and so that both laws keep their masses."""
@@ -215,7 +215,7 @@ def test_the_nodes_of_cells_reach_beyond_their_losses(loss, other):
 MASSES = st.builds(lambda x, share: arb(x, x * share), st.floats(1e-9, 1), st.floats(0, 0.25))
 
 
-@examples(20, 200)
+@examples(8, 200)
 @given(st.lists(st.tuples(MASSES, MASSES), min_size=2, max_size=6), st.floats(1, 9))
 def test_what_a_group_leaves_out_and_its_losses_hold_in_the_balls(laws, need):
     found = grids._kept(laws, need)
@@ -237,7 +237,7 @@ def exactly(x):
 BALLS = st.builds(lambda x, size: arb(x, size), st.floats(-1e9, 1e9), st.floats(0, 1e3))
 
 
-@examples(40, 400)
+@examples(16, 400)
 @given(BALLS)
 def test_what_leaves_a_ball_is_rounded_to_its_side(x):
     """Ends, whole numbers and floats, in fractions; and the balls of what bounds say."""
@@ -257,7 +257,7 @@ def test_what_leaves_a_ball_is_rounded_to_its_side(x):
     assert mp.mpf(2) ** differences._exponent(x) >= max(abs(number(x.lower())), number(x.upper()))
 
 
-@examples(40, 400)
+@examples(16, 400)
 @given(wide(-2, 9), st.integers(0, 6))
 def test_how_many_atoms_lie_below_a_ball(at, count):
     least, most = few_laplace.Path._below(SimpleNamespace(_counts=[count]), at)
@@ -467,7 +467,7 @@ def test_the_intervals_above_a_loss_hold_all_that_is_above_it(y):
                 assert held(end.contains(u) for end in pair) or pair[0] < u < pair[1]
 
 
-@examples(10, 100)
+@examples(5, 100)
 @given(st.floats(0.05, 3), st.floats(1e-6, 0.5), st.booleans(), st.sampled_from(["1/3", "1"]))
 def test_the_profile_of_laplace_noise_next_to_its_end(shift, radius, reverse, gamma):
     """A ball that the end of the support lies in holds what is on either side of it."""
@@ -480,7 +480,7 @@ def test_the_profile_of_laplace_noise_next_to_its_end(shift, radius, reverse, ga
                 assert found.overlaps(part.hockey_stick(inside_y, reverse))
 
 
-@examples(10, 100)
+@examples(5, 100)
 @given(st.floats(0.1, 3), st.floats(0.05, 0.9), st.floats(0.05, 2))
 def test_a_threshold_of_normal_laws_is_enclosed(apart, weight, loss):
     """log(1−w + w e^{dx − d²/2}) = ℓ at x = (log((e^ℓ − 1 + w)/w) + d²/2)/d."""
@@ -492,7 +492,7 @@ def test_a_threshold_of_normal_laws_is_enclosed(apart, weight, loss):
     assert number(found.lower()) <= truth <= number(found.upper())
 
 
-@examples(10, 100)
+@examples(5, 100)
 @given(st.floats(0.1, 2), st.floats(1e-9, 0.01))
 def test_a_root_of_a_wide_function_holds_every_root(rate, width):
     """e^{−ry} = δ, the function known up to a share: the roots of all functions in it."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import (
@@ -26,6 +26,7 @@ from symacct.profile.losses.finite import Atoms, binary_profile
 from symacct.profile.solve import CompositionProfile
 from tests.profile.laws import MP, contains, mp
 from tests.profile.laws import SampledGaussian as Normal
+from tests.thinning import examples
 
 
 def ends(x):
@@ -213,7 +214,7 @@ def test_a_negative_epsilon_is_refused_by_every_door(m):
             ask("-1/10") if ask == m.lower_delta else ask("-1/10", conversion="exact")
 
 
-@settings(max_examples=40)
+@examples(16, 40)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=3).filter(
         lambda pairs: all(sum(column) > 0 for column in zip(*pairs, strict=True))
@@ -241,7 +242,7 @@ def test_inside_a_negative_threshold_is_right(pairs, count, y, reverse):
 # --- tables of binomial tails
 
 
-@settings(max_examples=60)
+@examples(24, 60)
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 60), st.sampled_from([8, 20, 60]))
 def test_binomial_tails_are_sums(a, b, count, bits):
     """At few bits most terms are in the bounds of the rest."""
@@ -259,7 +260,7 @@ def test_binomial_tails_are_sums(a, b, count, bits):
             assert contains(tails.above(j), mp(known), 45)
 
 
-@settings(max_examples=40)
+@examples(16, 40)
 @given(st.integers(1, 9), st.integers(1, 30), st.fractions(0, 2), st.booleans())
 def test_many_values_are_those_of_incomplete_betas(p, count, y, reverse):
     part = Atoms(((Fraction(p, 20), Fraction(1, 2)), (1 - Fraction(p, 20), Fraction(1, 2))))

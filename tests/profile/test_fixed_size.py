@@ -368,7 +368,7 @@ def test_the_value_of_the_sheet_at_little_noise():
     assert 2.56515 < m.lower_epsilon("1e-5", digits=5).lower < 2.56525
 
 
-@examples(60, 300)
+@examples(24, 300)
 @given(
     st.lists(st.tuples(st.floats(-2, 2), st.floats(0.05, 1)), min_size=2, max_size=6),
     st.floats(0.01, 4),

@@ -45,7 +45,7 @@ def one_by_one(runs, line, need):
     return [FACTORS(row) for row in zip(*columns, strict=True)]
 
 
-@examples(25, 400)
+@examples(10, 400)
 @given(
     SIGMAS,
     st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5), Fraction(40)]),
@@ -71,7 +71,7 @@ def test_interpolated_moments_are_those_of_the_parts(
             assert one.rad() < 1000 * sum(counts) * math.exp(-need) * largest.real
 
 
-@examples(25, 400)
+@examples(10, 400)
 @given(SIGMAS, RATES, ORDERS, st.floats(0, 12), st.integers(1, 9), st.floats(1.05, 6))
 def test_few_points_hold_the_moment(sigmas, gamma, a, t, points, ratio):
     """On a grid that is fine."""
@@ -118,7 +118,7 @@ def test_the_size_of_a_term(a, gamma):
     assert a < 0 or tight > 60
 
 
-@examples(40, 1000)
+@examples(16, 1000)
 @given(SIGMAS, RATES, ORDERS, st.floats(0, 30), st.floats(0.05, 3.1), st.floats(-3, 9))
 def test_the_edge_of_a_strip(sigmas, gamma, a, t, theta, end):
     """Against plain sums of |QR^z| at Im Z = height, at the least and at the largest s."""
@@ -149,7 +149,7 @@ def test_nodes_left_out_below():
                 assert not ball.contains(acb(ball.real.mid() + 0.2))
 
 
-@examples(40, 1000)
+@examples(16, 1000)
 @given(
     SIGMAS, st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5)]), RATES, st.floats(1, 200)
 )
@@ -206,7 +206,7 @@ def test_the_decay_of_unlike_runs_in_one_cell():
                 assert t < 20 or each < 0.5 * cell[0][0].decay(a, t, 0.01)
 
 
-@examples(300, 20_000)
+@examples(100, 20_000)
 @given(
     st.floats(-9, 9),
     st.floats(0, 50),
@@ -229,7 +229,7 @@ def test_the_most_of_a_power(a, t, u, theta, part, turn):
         assert a * float(abs(one).log()) + t * abs(around[-1]) <= float(bound.upper()) + 1e-9
 
 
-@examples(20, 300)
+@examples(8, 300)
 @given(
     SIGMAS, RATES, ORDERS, st.floats(0.5, 20), st.lists(st.integers(1, 9), min_size=1, max_size=3)
 )

@@ -21,6 +21,7 @@ from symacct.profile.roots import accuracy
 from symacct.profile.solve import CompositionProfile
 from tests import independent
 from tests.support import holds
+from tests.thinning import some
 
 MP = independent.context(50)
 
@@ -41,7 +42,7 @@ def drawn(seed):
     return epsilon, epsilon * Fraction(draw.randint(0, 19), 20)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(5, 12)))
 def test_bounded_range_is_the_worst_of_two_losses_that_far_apart(seed):
     epsilon, y = drawn(seed)
     e, at = (independent.number(MP, x) for x in (epsilon, y))
@@ -52,7 +53,7 @@ def test_bounded_range_is_the_worst_of_two_losses_that_far_apart(seed):
     assert holds(found.delta, worst, 20, trusted=25)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(5, 12)))
 def test_and_so_it_is_sampled(seed):
     """By the worst of two losses, mixed either way round."""
     epsilon, y = drawn(seed)
@@ -124,7 +125,7 @@ def laws(draw, answers):
     return [Fraction(w, sum(weights)) for w in weights]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(some(8, 20)))
 def test_the_largest_of_some_finite_profiles(seed):
     draw = random.Random(seed)
     answers = draw.randint(2, 4)
@@ -145,7 +146,7 @@ def three_laws(seed):
     return found
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(5, 12)))
 def test_finitely_many_laws_have_the_worst_of_their_pairs(seed):
     """One run exactly, sampled or not, and two adaptive ones."""
     rate, epsilon = Fraction(seed + 1, 14), Fraction(seed, 8)

@@ -215,7 +215,7 @@ weights = st.lists(st.tuples(*[st.integers(0, 9)] * 2), min_size=2, max_size=6).
 places = st.lists(st.fractions("1/9", 9, max_denominator=30), min_size=1, max_size=9, unique=True)
 
 
-@examples(60, 2000)
+@examples(24, 2000)
 @given(rows=weights, at=places, slack=st.integers(0, 60), draw=st.randoms(use_true_random=False))
 def test_a_pair_below_what_is_enclosed_is_below_what_is(rows, at, slack, draw):
     """H of a finite pair in fractions, known at a few places and not quite: at every place."""
@@ -235,7 +235,7 @@ def test_a_pair_below_what_is_enclosed_is_below_what_is(rows, at, slack, draw):
         assert masses_hockey_stick(found, x) <= masses_hockey_stick(masses, x)
 
 
-@examples(60, 2000)
+@examples(24, 2000)
 @given(rows=weights, bits=st.integers(4, 60), draw=st.randoms(use_true_random=False))
 def test_rounded_laws_are_below_all_laws_in_the_balls(rows, bits, draw):
     """Both ways round, at every place: fractions against fractions somewhere in the balls."""

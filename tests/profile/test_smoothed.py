@@ -31,7 +31,7 @@ PARTS = {
 }
 
 
-@examples(60, 600)
+@examples(24, 600)
 @given(
     st.sampled_from(sorted(PARTS)), st.integers(1, 14), st.sampled_from([-0.08, 0.05, 0.1]),
     st.booleans(),

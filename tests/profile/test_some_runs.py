@@ -53,7 +53,7 @@ def test_panels_of_too_many_nodes_are_refused_before_they_are_made():
         )
 
 
-@examples(10, 2000)
+@examples(5, 2000)
 @given(
     st.floats(-9, -0.01).map(lambda x: 1 - 2.0**x) | st.floats(-12, -1).map(lambda x: 2.0**x),
     st.floats(-300, 300),

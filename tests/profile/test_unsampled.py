@@ -48,7 +48,7 @@ def plain(shifts, ratio, y):
     return total
 
 
-@examples(15, 300)
+@examples(6, 300)
 @given(SHIFTS, SHIFTS | st.none(), st.fractions(0, 4, max_denominator=10), st.floats(-0.9, 0.9))
 def test_what_is_not_sampled_in_closed_form(first, second, ratio, share):
     shifts = [first] if second is None else [first, second]
@@ -105,7 +105,7 @@ def test_moments_on_one_sample(has_answer, shift, sigma, gamma, a):
             assert bound < 2.5 * size
 
 
-@examples(15, 1000)
+@examples(6, 1000)
 @given(
     st.integers(2, 400),
     st.floats(0.5, 30),

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symacct import parse
@@ -134,7 +134,7 @@ def test_two_runs_are_an_integral(name, y, reverse):
             assert alone.overlaps(found)
 
 
-@settings(max_examples=40)
+@examples(16, 40)
 @given(
     st.fractions(Fraction(1, 20), 6, max_denominator=20),
     st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=50),
