@@ -179,6 +179,7 @@ LARGEST = {
 }
 
 
+@covering()
 @pytest.mark.parametrize("engine", ARITHMETICS)
 @pytest.mark.parametrize("name", LARGEST)
 def test_order_infinity_in_every_arithmetic(name, engine):

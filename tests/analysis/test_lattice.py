@@ -39,7 +39,7 @@ from symacct.kernel.claims import EITHER
 from symacct.kernel.evaluation import Evaluation
 from symacct.kernel.optimal_order import SteeringFromBelow
 from tests.support import stated
-from tests.thinning import examples
+from tests.thinning import covering, examples
 
 # --- by independent coordinates, in float64, over steps of a twelfth of a deviation
 
@@ -71,6 +71,7 @@ GRAMS = {
 }
 
 
+@covering(lambda gram, gamma, mu, nu, bits: {(gram, bits), (gamma, bits)})
 @pytest.mark.parametrize("gram", GRAMS)
 @pytest.mark.parametrize(
     ("gamma", "mu", "nu"),

@@ -326,6 +326,7 @@ RUNS = {
 }
 
 
+@covering()
 @pytest.mark.parametrize("m", RUNS.values(), ids=RUNS)
 @pytest.mark.parametrize("delta", ["1e-6", "1/10"])
 def test_what_one_direction_tells_of_the_other(m, delta):

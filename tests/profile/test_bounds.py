@@ -441,6 +441,7 @@ def test_the_moments_of_laplace_noise(shift, gamma, a):
                 assert float(found[n].rad()) < 20 * math.exp(-need) * float(abs(law.moment(a)))
 
 
+@covering()
 @pytest.mark.parametrize(("shift", "gamma"), LAPLACES)
 @pytest.mark.parametrize("a", [1.5, -0.75, -3.0])
 def test_few_nodes_of_gauss_s_rule_hold_the_moment(shift, gamma, a, monkeypatch):
@@ -509,6 +510,7 @@ def test_exchanging_the_laws_is_reversal(part):
             assert backward.overlaps(arb(y).exp() * forward - arb(y).expm1())
 
 
+@covering()
 @pytest.mark.parametrize("order", [-9.0, 5.0, 24.7, 40.0])
 @pytest.mark.parametrize("gamma", [Fraction(1, 10), Fraction(1, 1000)])
 @pytest.mark.parametrize("noise", [DiscreteGaussian(3), DiscreteGaussian(1), Skellam(9)], ids=str)

@@ -26,7 +26,7 @@ from symacct.profile.losses.finite import Atoms, binary_profile
 from symacct.profile.solve import CompositionProfile
 from tests.profile.laws import MP, contains, mp
 from tests.profile.laws import SampledGaussian as Normal
-from tests.thinning import examples
+from tests.thinning import covering, examples
 
 
 def ends(x):
@@ -58,6 +58,7 @@ def largest_delta(laws, count, grown):
 RESPONSE = [(Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))]
 
 
+@covering()
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("atom", [1, 2, 3])
 def test_next_to_an_atom(count, atom):
@@ -124,6 +125,7 @@ def test_at_zero_it_is_the_total_variation(m, known):
     assert low * (1 - MP.mpf(10) ** -30) <= known() <= high * (1 + MP.mpf(10) ** -30)
 
 
+@covering()
 @pytest.mark.parametrize(("m", "known"), ZERO, ids=[repr(m) for m, _ in ZERO])
 @pytest.mark.parametrize("power", [3, 9, 18])
 def test_near_the_total_variation(m, known, power):
@@ -186,6 +188,7 @@ LOSSY = [
 ]
 
 
+@covering()
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("gamma", [Fraction(1), Fraction(1, 3)])
 @pytest.mark.parametrize("grown", [Fraction(1), Fraction(11, 10), Fraction(3), Fraction(10**6)])
@@ -311,6 +314,7 @@ def test_arguments_of_thousands_of_digits_are_answered(at):
 # --- δ is at most 1
 
 
+@covering()
 @pytest.mark.parametrize("conversion", ["exact", "improved", "optimal", "classic"])
 @pytest.mark.parametrize(
     "m",

@@ -215,6 +215,7 @@ def test_three_means_at_whole_orders(sigma, gamma, alpha, known):
         assert contains(value.real.log() / (alpha - 1), MP.mpf(known), 21)
 
 
+@covering()
 @pytest.mark.parametrize("wide", ["rule", "cells"])
 @pytest.mark.parametrize("times", [1.0, 2.5, 4.0, 6.0])
 def test_coarse_sums_over_the_plane_hold_the_moment(wide, times, monkeypatch):
@@ -471,6 +472,7 @@ def test_the_fall_planned_is_the_fall_proved(gamma, a, deviations):
     assert planned / 2 <= proved <= 1.2 * planned
 
 
+@covering()
 @pytest.mark.parametrize("k", [1, 200])
 @pytest.mark.parametrize("base", [Gaussian(2), Laplace(2), RandomizedResponse("3/4")], ids=repr)
 def test_a_record_added_is_as_in_a_poisson_sample(base, k):

@@ -37,8 +37,8 @@ from symacct.profile.roots import accuracy, bracket
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
 from tests.profile.laws import MP
-from tests.support import LEAVES, sample
-from tests.thinning import examples
+from tests.support import LEAVES, sample, sort_of
+from tests.thinning import covering, examples
 
 TENTS = DensityLoss(
     DensityPair(Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Density("exp(-Abs(x))/2")))
@@ -53,6 +53,7 @@ def on_grid(runs, reverse, y, digits=2):
     )
 
 
+@covering()
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("y", ["-1/2", "1/4", "1"])
 def test_runs_of_noise_known_in_closed_form(y, reverse):
@@ -90,6 +91,7 @@ THREE = Atoms(
 ROUNDED = IntegerLoss(DiscreteGaussian(3))
 
 
+@covering()
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(
     ("part", "count", "need"),
@@ -187,6 +189,7 @@ def test_a_coarse_grid_holds_a_fine_one(shift, gamma, reverse, y, steps):
             )
 
 
+@covering()
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("gamma", ["1", "1/10"])
 def test_the_masses_beyond_nodes(gamma, reverse):
@@ -254,6 +257,7 @@ def test_rates_of_two_kinds_and_both_directions():
     assert exact.lower <= found.upper
 
 
+@covering(lambda leaf: {sort_of(leaf)})
 @pytest.mark.parametrize("leaf", LEAVES)
 def test_there_is_always_a_bracket(leaf):
     """Of several runs of every mechanism, whether or not they have an exact answer."""

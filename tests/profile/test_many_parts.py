@@ -26,7 +26,7 @@ from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
-from tests.thinning import some
+from tests.thinning import covering, some
 
 F = Fraction
 NEAR = 1.001
@@ -65,6 +65,7 @@ def profile_of(law, y: float) -> float:
 STEP = 2.0**-6
 
 
+@covering()
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("part", PARTS, ids=repr)
 def test_no_law_is_below_the_profile(part, reverse):
@@ -156,6 +157,7 @@ MIXES = [
 ]
 
 
+@covering()
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("mix", MIXES, ids=range(len(MIXES)))
 def test_what_contours_prove_is_not_above_it(mix, reverse):

@@ -54,6 +54,7 @@ def by_quadrature(p, q, epsilon, ends):
     return mp.quad(lambda x: p(x) - grown * q(x), mp.linspace(low, ends[1], 12))
 
 
+@covering()
 @pytest.mark.parametrize(("sigma", "gamma"), SETTINGS)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1)])
 def test_one_run_with_a_record_replaced_is_the_integral(sigma, gamma, epsilon):

@@ -23,6 +23,7 @@ PARTS = [("1/2", "1/10"), ("2", "1/2"), ("1/5", "1/100"), ("5", "1/3")]
 KINDS = [*PARTS, ("3/2", "1")]
 
 
+@covering()
 @pytest.mark.parametrize(("shift", "gamma"), KINDS)
 @pytest.mark.parametrize("z", [(3, 1), (-2, 40), (1, 700), (-30, 2500), (200, 300)])
 def test_the_two_ends_are_the_moment(shift, gamma, z):

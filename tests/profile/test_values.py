@@ -198,6 +198,7 @@ def test_few_runs_of_which_one_rarely_jumps(count, sigma, rate, power):
     assert is_near(float(found), float(delta))
 
 
+@covering()
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("y", [Fraction(1, 50), Fraction(1, 6)])
 def test_one_sampled_gaussian_by_its_closed_form_and_by_contour(y, reverse):
@@ -210,6 +211,7 @@ def test_one_sampled_gaussian_by_its_closed_form_and_by_contour(y, reverse):
         assert known.overlaps(other.delta(lambda: BALL.number(y), 4))
 
 
+@covering()
 @pytest.mark.parametrize("count", [2, 5])
 @pytest.mark.parametrize("y", [Fraction(0), Fraction(1, 3), Fraction(9, 10)])
 def test_few_runs_of_laplace_noise_beside_gaussian_noise_that_hardly_matters(count, y):

@@ -80,6 +80,7 @@ def test_two_runs_are_a_double_sum(part):
         assert holds(found.delta, two_runs(first, second, epsilon), 20, trusted=22)
 
 
+@covering()
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(
     "m",
