@@ -194,19 +194,6 @@ def test_the_slow_factors_of_laplace_noise(name, a):
                     assert abs(found) <= mp(series[j].upper())
 
 
-@examples(12, 200)
-@given(st.floats(0.5, 3), st.floats(1, 12), st.booleans())
-def test_no_alias_beyond_the_largest_loss(c, h, reverse):
-    """λ = ∞ says that there is none; where h is too wide for that the ball is everything."""
-    part, law = LaplaceLoss(Fraction(1, 2), Fraction(1, 3)), SampledLaplace("0.5", Fraction(1, 3))
-    plan = ContourPlan(c, h, 40, math.inf, 40.0, BITS)
-    with ctx.workprec(BITS):
-        found = Contour(((part, 1),), plan, reverse, 0.0).delta(arb(0.0625))
-        known = law.one_run_closed(MP.mpf("0.0625"), reverse)
-        assert contains(found, known, 14)
-        assert found.is_finite() == bool(0.0625 + 2 * math.pi / h >= float(part.largest(reverse)))
-
-
 # --- moments
 
 GAUSSIANS = [
@@ -214,34 +201,6 @@ GAUSSIANS = [
     (Fraction(4), Fraction(1, 100)),
     (Fraction(1, 4), "1/5"),
 ]
-
-
-@covering()
-@pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
-@pytest.mark.parametrize("a", [1.5, 4.0, -0.75, -3.0])
-def test_a_coarse_sum_over_x_holds_the_moment(variance, gamma, a):
-    part, sigma = SampledGaussian(variance, Fraction(gamma)), math.sqrt(variance)
-    law = Normal(sigma, Fraction(gamma))
-    wanted = {t: law.moment(MP.mpc(a, t)) for t in (0.0, 20.0)}
-    rules = 0
-    for angle in (0.2, 1.2):
-        for coarse in (0.4, 0.8, 1.5):
-            for reach in (2, 4, 9):
-                step = coarse * min(sigma, sigma**2)
-                first = math.floor(-reach * sigma / step)
-                last = math.ceil((max(a, 0.5) + reach * sigma) / step) + 1
-                rule = LineRule(angle * sigma**2, step, first, last)
-                with ctx.workprec(BITS):
-                    frame = part.frame(a)
-                    logs, weights = frame.nodes(rule)
-                    error = frame.error(rule, weights)
-                    for t, known in wanted.items():
-                        turns = [(arb(t) * log * I).exp() for log in logs]
-                        total = sum((w * turn for w, turn in zip(weights, turns, strict=True)))
-                        off = abs(MP.mpc(mp(total.real.mid()), mp(total.imag.mid())) - known)
-                        assert off <= mp(error.upper()) * 1.000001 if error.is_finite() else True
-                        rules += error.is_finite()
-    assert rules > 3
 
 
 @covering()

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from symacct import PoissonSubsample, laws
 from symacct.adversary import search
 from symacct.analysis import triangles, worst_triangle
-from symacct.analysis.densities import DensityLogs, Entropy, Excess, ReverseEntropy
-from symacct.analysis.triangles import Gram, Slopes, SlopeSeries
+from symacct.analysis.densities import Entropy, ReverseEntropy
+from symacct.analysis.triangles import Gram
 from symacct.kernel.arithmetic.ball import ceiling, ends_of, float_above, floor
 from symacct.kernel.errors import DomainError
 from symacct.kernel.sums import differences
@@ -102,38 +102,6 @@ def test_what_bounds_the_moments_of_atoms_is_not_below_them(node, gamma, a):
     assert number(bound.upper()) >= truth - mp.mpf(10) ** -15
 
 
-# --- what a series leaves out
-
-
-@examples(6, 100)
-@given(
-    st.integers(1, 3),
-    st.integers(5, 39),
-    st.fractions(Fraction(1, 50), Fraction(1, 2), max_denominator=50),
-    st.integers(1, 16),
-)
-def test_the_rest_of_a_series_is_at_most_what_is_said(degree, tenths, x, quarters):
-    """|C(p,K)| x^K E[Y(X^{K+1}+Y^{K+1})(1+xX)^q], by Gauss's law at a tilted mean."""
-    power, top = degree + Fraction(tenths, 10), Fraction(quarters, 4)
-    with ctx.workprec(128):
-        found = SlopeSeries(power, x, top)._last(degree)
-    p, y, t = (mp.mpf(z.numerator) / z.denominator for z in (power, x, top))
-
-    def tilted(i, j):
-        """E[X^i Y^j (1+xX)^{p−K}], log X and log Y normal, of variance t and covariance t/2."""
-        size = mp.exp((i * (i - 1) + j * (j - 1) + i * j) * t / 2)
-        mean = (i + mp.mpf(j) / 2 - mp.mpf("0.5")) * t
-        step, total = mp.sqrt(t) / 6, mp.zero
-        for k in range(-120, 121):
-            u = k * step + mean + (p - degree) * t / 2
-            total += mp.exp((p - degree) * mp.log1p(y * mp.exp(u)) - (u - mean) ** 2 / (2 * t))
-        return size * total * step / mp.sqrt(2 * mp.pi * t)
-
-    truth = abs(mp.binomial(p, degree)) * y**degree
-    truth *= tilted(degree + 1, 1) + tilted(0, degree + 2)
-    assert truth <= number(found.upper()) * (1 + mp.mpf(10) ** -9)
-
-
 # --- who is asked whether a theorem applies
 
 
@@ -191,12 +159,6 @@ def test_the_bound_of_a_mixtures_logarithm_holds_in_the_balls(u, theta, shares, 
 def test_two_weights_side_by_side_hold_in_the_balls(u, v, shares):
     x, y = (number(inside(z, share)) for z, share in zip((u, v), shares, strict=True))
     assert number(grids.parallel(u, v).upper()) >= x * y / (x + y) - mp.mpf(10) ** -12
-
-
-@examples(8, 200)
-@given(wide(-9, 9), st.floats(0, 1))
-def test_a_float_above_a_ball_is_above_what_is_in_it(x, share):
-    assert float_above(x) > float(inside(x, share)) - 1e-12
 
 
 @examples(8, 200)
@@ -272,25 +234,6 @@ class BoundCase:
 
     found: arb
     truths: list[object]
-
-
-def slope_cases():
-    """Σ w e^{rB} with an error to either side, over a piece on which it grows by e⁶."""
-    weights = {Fraction(3): arb(1), Fraction(1): arb(-0.5)}
-    known, low, high = (
-        Slopes(weights, arb(0.5, 0.25), arb(0.25, 0.125), 64),
-        Fraction(1),
-        Fraction(3),
-    )
-
-    def at(b, error):
-        return mp.exp(3 * b) - mp.exp(b) / 2 + error
-
-    least, most = known.over(low, high)
-    places = [mp.mpf(i) / 8 for i in range(8, 25)]
-    yield BoundCase(least.union(most), [at(b, e) for b in places for e in (-0.75, 0.375)])
-    risen = (mp.exp(9) - mp.exp(3)) / 3 - (mp.exp(3) - mp.e) / 2
-    yield BoundCase(up_to(known.rise_between(low, high)), [risen + 2 * mp.mpf("0.375")])
 
 
 def rate_cases():
@@ -423,7 +366,6 @@ def panel_cases():
 
 
 CASES = {
-    "slopes along triangles": slope_cases,
     "rates that reach 0": rate_cases,
     "moments between cuts": moment_cases,
     "a run that is a line": affine_cases,
@@ -569,19 +511,6 @@ def test_a_summit_bends_by_the_least_that_is_proved():
     assert 0 < number(worst_triangle.MeasuredRiseBounds.place(looks, Fraction(1, 2)).bend) <= 0.5
 
 
-def test_a_rise_is_what_the_steepest_slope_of_a_piece_allows():
-    looks = SimpleNamespace(
-        width=Fraction(1, 4),
-        top=Fraction(1),
-        piece=lambda low, high: SimpleNamespace(slope=arb(0.5, 0.25)),
-    )
-    right, rise = worst_triangle.MeasuredRiseBounds.by_slope(
-        looks, Fraction(0), Fraction(1), arb(9)
-    )
-    assert right == Fraction(1, 4)
-    assert number(rise.upper()) >= 0.75 / 4
-
-
 # --- branches that no question had met
 
 
@@ -592,32 +521,6 @@ def test_the_entropies_where_one_law_is_alone(of, limit):
     beyond = of(gamma).mp_value(mp, log_mass, -mp.inf)
     expected = limit * mp.exp(log_mass)
     assert beyond == expected or mp.almosteq(beyond, expected, mp.mpf(10) ** -25)
-
-
-@pytest.mark.parametrize("gamma", [Fraction(1, 3), Fraction(9, 10)])
-@pytest.mark.parametrize(
-    ("of", "divergence", "p_too"),
-    [
-        (Entropy, lambda m, q: m * mp.log(m / q), False),
-        (ReverseEntropy, lambda m, q: q * mp.log(q / m), True),
-        (lambda gamma: Excess(gamma, Fraction(3)), lambda m, q: m**3 / q**2 - q, False),
-        (lambda gamma: Excess(gamma, Fraction(-2)), lambda m, q: q**3 / m**2 - q, True),
-    ],
-)
-def test_what_one_law_alone_adds_is_what_it_adds_beside_nearly_nothing(
-    gamma, of, divergence, p_too
-):
-    """As parts of the function in balls: the other density is 0, or e^{−70}."""
-    integrand, alone = of(gamma), mp.mpf(2) / 5
-    for law in "pq" if p_too else "q":
-        log = acb((arb(2) / 5).log())
-        logs = DensityLogs(log if law == "p" else None, log if law == "q" else None, None, None)
-        found = integrand.combine(integrand.parts(logs)).real
-        p, q = (alone if law == name else mp.exp(-70) for name in "pq")
-        m = q + (p - q) * gamma.numerator / gamma.denominator
-        slope = int(getattr(integrand, "power", 1 if of is Entropy else -1))
-        truth = divergence(m, q) - slope * (m - q)
-        assert mp.almosteq(number(found.mid()), truth, mp.mpf(10) ** -13)
 
 
 def test_a_rate_that_is_no_fraction_is_refused_in_words():
