@@ -232,10 +232,6 @@ def test_both_directions_at_one_place():
             assert (1 - at.exp() + at.exp() * added).overlaps(removed)
 
 
-def stick(mean, laws, ratio):
-    return sum((max(p - ratio * q, 0) for p, q in zip(mean, laws, strict=True)), Fraction(0))
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_finite_laws_by_all_outcomes(seed):
     rng = np.random.default_rng(seed)

@@ -23,7 +23,6 @@ from symacct.kernel.arithmetic.ball import precision
 from symacct.profile import closed_form as binomial
 from symacct.profile.closed_form import Tails, closed_form, profile_for
 from symacct.profile.losses.finite import Atoms, binary_profile
-from symacct.profile.solve import CompositionProfile
 from tests.profile.laws import MP, contains, mp
 from tests.profile.laws import SampledGaussian as Normal
 from tests.thinning import covering, examples
@@ -215,31 +214,6 @@ def test_a_negative_epsilon_is_refused_by_every_door(m):
     for ask in (m.delta, m.lower_delta):
         with pytest.raises(DomainError, match="epsilon"):
             ask("-1/10") if ask == m.lower_delta else ask("-1/10", conversion="exact")
-
-
-@examples(16, 40)
-@given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=3).filter(
-        lambda pairs: all(sum(column) > 0 for column in zip(*pairs, strict=True))
-    ),
-    st.integers(1, 3),
-    st.fractions(-3, 0, max_denominator=10),
-    st.booleans(),
-)
-def test_inside_a_negative_threshold_is_right(pairs, count, y, reverse):
-    """Compositions ask D below 0, where it is 1 − e^y and more."""
-    totals = [sum(column) for column in zip(*pairs, strict=True)]
-    laws = tuple((Fraction(p, totals[0]), Fraction(q, totals[1])) for p, q in pairs)
-    grown = MP.exp(mp(y))
-    known = MP.mpf(0)
-    for p, q in every_outcome(laws, count):
-        p, q = (q, p) if reverse else (p, q)
-        known += max(mp(p) - grown * mp(q), MP.mpf(0))
-    direction = CompositionProfile(((Atoms(laws), count),), reverse)
-    with precision(150):
-        end = direction.runs.beyond_largest_loss(_ball(y))
-        found = direction.closed.formula(_ball(y)) if end is None else end
-        assert contains(found, known, 36)
 
 
 # --- tables of binomial tails

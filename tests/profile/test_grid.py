@@ -152,20 +152,22 @@ def test_by_how_much_all_runs_are_moved(count):
     assert count < 100 or bound < count
 
 
+EXPONENTIAL = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"), "add_remove", "P")
+
+
+def two_exponential(y):
+    """P(L > y) − e^y Q(L > y): the losses are 2 log(2/3) and half of a gamma variable."""
+    least = max(2 * (y + 2 * MP.log(MP.mpf(3) / 2)), MP.mpf(0))
+    tails = [MP.gammainc(2, rate * least, regularized=True) for rate in (1, MP.mpf(3) / 2)]
+    return tails[0] - MP.exp(y) * tails[1]
+
+
 def test_exponential_laws():
-    """k losses are k log(2/3) and half of a gamma variable: P(L > y) − e^y Q(L > y) by mpmath."""
-    pair = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"), "add_remove", "P")
-    found = Accountant(2).epsilon(2 * pair, "1e-3", "exact")
+    found = Accountant(2).epsilon(2 * EXPONENTIAL, "1e-3", "exact")
     assert found.kind is Kind.EXACT
-
-    def delta(y):
-        least = 2 * (y + 2 * MP.log(MP.mpf(3) / 2))
-        tails = [MP.gammainc(2, rate * least, regularized=True) for rate in (1, MP.mpf(3) / 2)]
-        return tails[0] - MP.exp(y) * tails[1]
-
     low, high = (MP.mpf(str(end)) for end in (found.epsilon.lower, found.epsilon.upper))
-    assert delta(low) >= MP.mpf("1e-3") * (1 - MP.mpf(10) ** -12)
-    assert delta(high) <= MP.mpf("1e-3") * (1 + MP.mpf(10) ** -12)
+    assert two_exponential(low) >= MP.mpf("1e-3") * (1 - MP.mpf(10) ** -12)
+    assert two_exponential(high) <= MP.mpf("1e-3") * (1 + MP.mpf(10) ** -12)
 
 
 @examples(2, 300)
@@ -328,17 +330,11 @@ def test_where_the_profile_ends():
 
 def test_beside_finite_laws():
     """Two runs of densities and randomized response: by mpmath, 1 of 4 outcomes at a time."""
-    pair = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"), "add_remove", "P")
-    found = (2 * pair + RandomizedResponse("3/5")).delta("1/4", digits=2, conversion="exact").delta
-
-    def delta(y):
-        """Of two runs: the losses are 2 log(2/3) and half of a gamma variable."""
-        least = max(2 * (y + 2 * MP.log(MP.mpf(3) / 2)), MP.mpf(0))
-        tails = [MP.gammainc(2, rate * least, regularized=True) for rate in (1, MP.mpf(3) / 2)]
-        return tails[0] - MP.exp(y) * tails[1]
+    beside_answers = 2 * EXPONENTIAL + RandomizedResponse("3/5")
+    found = beside_answers.delta("1/4", digits=2, conversion="exact").delta
 
     def turned(y):
-        return 1 - MP.exp(y) + MP.exp(y) * delta(-y)
+        return 1 - MP.exp(y) + MP.exp(y) * two_exponential(-y)
 
     def beside(of_two):
         answer = MP.log(MP.mpf(3) / 2)
@@ -346,7 +342,7 @@ def test_beside_finite_laws():
             MP.mpf(n) / 5 * of_two(MP.mpf("0.25") - s * answer) for n, s in ((3, 1), (2, -1))
         )
 
-    exact = max(beside(delta), beside(turned))
+    exact = max(beside(two_exponential), beside(turned))
     assert MP.mpf(str(found.lower)) <= exact <= MP.mpf(str(found.upper))
     assert found.digits >= 2
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import symacct as sa
@@ -50,6 +50,8 @@ def plain(shifts, ratio, y):
 
 @examples(6, 300)
 @given(SHIFTS, SHIFTS | st.none(), st.fractions(0, 4, max_denominator=10), st.floats(-0.9, 0.9))
+@example(Fraction(1), Fraction(1), Fraction(0), 1 / 6)
+@example(Fraction(1), Fraction(1), Fraction(0), 0.75)
 def test_what_is_not_sampled_in_closed_form(first, second, ratio, share):
     shifts = [first] if second is None else [first, second]
     noise = ((first, 2),) if second == first else tuple((s, 1) for s in shifts)
