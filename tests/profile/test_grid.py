@@ -1,7 +1,7 @@
 """Few runs of any pairs on a grid of losses, against what has a closed form or a contour."""
 
 import math
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +26,7 @@ from symacct.mechanisms.pair import Overlap
 from symacct.profile import grids as grid
 from symacct.profile.closed_form import closed_form, profile
 from symacct.profile.contours import Contours
-from symacct.profile.grids import Grids, LineCell, _integrals, grouped, of_cells, of_tails, tails
+from symacct.profile.grids import Grids, LineCell, grouped, of_cells, of_tails, tails
 from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
@@ -381,38 +381,6 @@ def test_by_a_contour_or_on_a_grid(count, digits, fail, asked, monkeypatch):
     with error if fail == asked else nullcontext():
         assert direction.delta(lambda: arb("0.1"), digits) == asked[-1]
     assert seen == asked
-
-
-def test_what_is_under_way_is_said(monkeypatch):
-    """How fine the grid is that is worked on, where a question takes long."""
-    said = []
-
-    @contextmanager
-    def progress(what):
-        said.append(what)
-        yield
-
-    monkeypatch.setattr(grid, "progress", progress)
-    on_grid([(TENTS, 2)], False, "1/4", digits=1)
-    assert said[0] == "a grid of 512 losses"
-
-
-def test_the_integrals_of_densities_are_worked_out_once_for_all_panels(monkeypatch):
-    """At few bits for where to look, and at the most of any panel, of which each has its own."""
-    part = DensityLoss(
-        DensityPair(Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Normal(0, 1)), Fraction(1))
-    )
-    asked, plain = [], Overlap.log_totals
-
-    def noted(self, arithmetic):
-        asked.append(ctx.prec)
-        return plain(self, arithmetic)
-
-    monkeypatch.setattr(Overlap, "log_totals", noted)
-    with ctx.workprec(128):
-        tails(part, (False,), [arb(0), arb(1)], 20.0)
-    assert len({one.bits for one in _integrals(part, 20.0, 128)}) > 1
-    assert len(asked) == 2
 
 
 @pytest.mark.parametrize("bound", [1.0, 10.0, 1e6])

@@ -193,19 +193,6 @@ def test_a_sum_to_a_node_is_an_integral_to_half_a_step_beyond(a, last, step):
     assert a < 0 or any(float(bound) < 500 * off for bound in bounds)
 
 
-def test_the_decay_of_unlike_runs_in_one_cell():
-    """At both ends of its σ and between."""
-    cell = many([1, Fraction(21, 20), Fraction(11, 10)], Fraction(2), Fraction(1, 10)).runs
-    for a in (2.0, -2.0):
-        for t in (6.0, 20.0, 60.0):
-            with ctx.workprec(64):
-                each = ManyGaussians._cell_decay(cell, a, t, 0.01) / len(cell)
-                for part, _ in cell:
-                    [moment] = part.transform(OrderLine(a, t, 1, 1), 30.0)
-                    assert abs(moment).log() <= each.upper()
-                assert t < 20 or each < 0.5 * cell[0][0].decay(a, t, 0.01)
-
-
 @examples(100, 20_000)
 @given(
     st.floats(-9, 9),
