@@ -19,7 +19,7 @@ from symacct import (
 )
 from tests import independent, random_triples
 from tests.analysis.test_triples import COLLINEAR, EQUILATERAL, OPPOSITE
-from tests.thinning import covering
+from tests.thinning import covering, some
 
 ROUNDING = 1 + 1e-9
 SCHEMES = {"fixed size": (SubsampleWithoutReplacement, 1), "Poisson": (PoissonSubsample, 2)}
@@ -127,7 +127,7 @@ def plane_rule(setting, a, b, rise, step):
 
 @pytest.mark.parametrize("setting", COLLINEAR)
 def test_the_sheets_values_by_the_rule_in_the_plane(setting):
-    """Twenty digits at two steps; the worst triangle along p − p′, so that |p − p′| = 1."""
+    """Twenty digits, in a soak at two steps; the worst triangle along p − p′, |p − p′| = 1."""
     half, square = Fraction(1, 2), Fraction(3, 4)
     for known, places in (
         (COLLINEAR, (1, 0, 0)),
@@ -135,6 +135,6 @@ def test_the_sheets_values_by_the_rule_in_the_plane(setting):
         (EQUILATERAL, (half, -half, square)),
     ):
         a, b, rise = (float(x) for x in places)
-        for step in ("0.25", "0.2"):
+        for step in some(("0.25",), ("0.25", "0.2")):
             found = plane_rule(setting, a, b, rise, float(step))
             assert abs(found / found.context.mpf(known[setting]) - 1) < 1e-20, (places, step)

@@ -73,7 +73,7 @@ def test_one_run_by_quadrature(pair, gamma, reverse):
         one, other = (q(x), m) if reverse else (m, q(x))
         return one - mpmath.exp(y) * other
 
-    places = [cuts[0] + (cuts[1] - cuts[0]) * mpmath.mpf(i) / 4000 for i in range(1, 4000)]
+    places = [cuts[0] + (cuts[1] - cuts[0]) * mpmath.mpf(i) / 800 for i in range(1, 800)]
     roots = [
         mpmath.findroot(surplus, (a, b), solver="anderson", tol=1e-30)
         for (a, at_a), (b, at_b) in pairwise((x, surplus(x)) for x in places)
