@@ -235,16 +235,6 @@ def power(p, q, alpha):
     return p**alpha * q ** (1 - alpha)
 
 
-def test_the_finders_example():
-    """2*m and m + w, the same two runs, are one answer, above every product of fixed ones."""
-    m = DistributionPair(["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"])
-    twice, turned = (
-        node.delta("1/2", digits=12, conversion="exact") for node in (2 * m, m + m.swapped())
-    )
-    assert twice.kind is turned.kind is Kind.EXACT
-    assert str(twice.delta) == str(turned.delta)
-
-
 def test_many_runs_are_an_upper_bound_that_says_so():
     m = DistributionPair(["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"])
     found = (20 * m).epsilon("1e-5", digits=5, conversion="exact")

@@ -14,10 +14,8 @@ from symacct import (
     Accountant,
     DiscreteGaussian,
     DistributionPair,
-    Gaussian,
     Kind,
     Laplace,
-    PoissonSubsample,
     RandomizedResponse,
     laws,
 )
@@ -243,20 +241,6 @@ def test_digits_that_no_grid_has():
     """Where none is known fewer would be no remedy."""
     with pytest.raises(PrecisionError, match="gives about 0 digits, needed a larger δ"):
         Grids(DirectedRuns(((TENTS, 2),), False)).refined(lambda _: arb(0).union(arb(1)), -20.0, 2)
-
-
-def test_rates_of_two_kinds_and_both_directions():
-    """Asked of a node: a sampled pair of densities beside noise, by Gaussian noise itself."""
-    pair = DistributionPair(laws.Normal(0, 4), laws.Normal(1, 4))
-    assert pair.swap_symmetric
-    beside = 2 * PoissonSubsample(
-        DistributionPair(NORMALS.pair.overlap.P, laws.Normal(0, 4)), "1/10"
-    )
-    known = 2 * PoissonSubsample(Gaussian(2), "1/10") + Laplace(2)
-    found = Accountant(4).delta(beside + Laplace(2), "1/4", "exact").delta
-    exact = Accountant(12).delta(known, "1/4", "exact").delta
-    assert found.lower <= exact.upper
-    assert exact.lower <= found.upper
 
 
 @covering(lambda leaf: {sort_of(leaf)})

@@ -173,19 +173,19 @@ def test_the_pair_of_finitely_many_outcomes_is_below_that_of_the_noise():
 
 def test_what_is_told_by_mechanisms_of_many_kinds():
     """From below and from above, by closed forms, contours, finite laws and one another."""
-    for m in (
-        Laplace(3),
-        PureDP("1/3"),
-        ApproximateDP(1, "1/1000"),
-        PoissonSubsample(Gaussian(1), "1/10"),
-        50 * PoissonSubsample(Gaussian(2), "1/100"),
-        Compose({PureDP("1/10"): 30}),
-        RepeatAndSelect(Laplace(2), laws.Poisson(3)),
+    several, few = NEGATIVE(0, "1/20"), laws.Binomial(9, "1/3")
+    for m, runs in (
+        (Laplace(3), several),
+        (PureDP("1/3"), few),
+        (ApproximateDP(1, "1/1000"), several),
+        (PoissonSubsample(Gaussian(1), "1/10"), few),
+        (50 * PoissonSubsample(Gaussian(2), "1/100"), several),
+        (Compose({PureDP("1/10"): 30}), few),
+        (RepeatAndSelect(Laplace(2), laws.Poisson(3)), several),
     ):
-        for runs in (NEGATIVE(0, "1/20"), laws.Binomial(9, "1/3")):
-            node = RepeatAndSelect(m, runs)
-            found = node.lower_epsilon("1/50", digits=6)
-            assert 0 < found.lower <= node.epsilon("1/50", conversion="exact").epsilon.upper
+        node = RepeatAndSelect(m, runs)
+        found = node.lower_epsilon("1/50", digits=6)
+        assert 0 < found.lower <= node.epsilon("1/50", conversion="exact").epsilon.upper
     unknown = RepeatAndSelect(ZCDP("1/10"), laws.Poisson(4))
     assert unknown.lower_epsilon("1e-5").upper == 0
 
