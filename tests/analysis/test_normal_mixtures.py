@@ -159,35 +159,6 @@ def test_no_more_is_left_out_than_said(first, second, far):
         assert entropy <= float(normal_mixtures._entropy_left_out(laws, strip)) * (1 + 1e-9)
 
 
-STRIPS = [(0.4, 0.4, 100), (0.5, 0.4, 100), (0.6, 0.4, 100), (0.1, 0.4, 45)]
-
-
-@pytest.mark.parametrize("strip", STRIPS)
-def test_sums_so_coarse_or_short_that_one_sees_it_hold_their_integral(strip, monkeypatch):
-    """Four nodes to the distance of a zero of (N(−3, 1) + N(3, 1))/φ, which is in a denominator."""
-    step, height, count = strip
-    coarse = normal_mixtures.TrapezoidStrip(step, height, -count, count + 1)
-    monkeypatch.setattr(normal_mixtures, "_strip", lambda *_, **__: coarse)
-    half = (Fraction(1, 2),) * 2
-    p, q = (
-        normal_mixtures.NormalParts(half, (Fraction(-m), Fraction(m)), Fraction(1)) for m in (1, 3)
-    )
-    log_p, log_q = (log_factor(law.parts(), FAR) for law in (p, q))
-    bell = np.exp(-(FAR**2) / 2) / (100 * math.sqrt(2 * math.pi))
-    truths = [
-        np.sum(bell * np.exp(float(a) * log_p + float(1 - a) * log_q)) for a in (Fraction(5, 2), 3)
-    ]
-    found = [
-        normal_mixtures.power_integral(p, q, Fraction(5, 2), 40),
-        normal_mixtures.power_integral(q, p, Fraction(-2), 40),
-        normal_mixtures.relative_entropy(p, q, 40),
-    ]
-    truths.append(np.sum(bell * np.exp(log_p) * (log_p - log_q)))
-    for ball, truth in zip(found, truths, strict=True):
-        assert float(ball.lower()) <= truth <= float(ball.upper())
-        assert float(ball.rad()) > 0.001 * truth
-
-
 @covering(lambda seed: {seed % 2})
 @pytest.mark.parametrize("seed", range(10))
 def test_a_sampled_mixture_is_its_integrals(seed):

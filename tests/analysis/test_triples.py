@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
-from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath.ctx_mp import MPContext
@@ -419,62 +418,6 @@ def test_what_a_low_degree_leaves_out_is_bounded(alpha, sixteenths):
         least, most = cut.over(*span)
         assert least < truth < most
         assert truth / 1000 < cut.rise_between(*span)
-
-
-@examples(12, 30)
-@given(
-    st.fractions(Fraction(11, 10), 12, max_denominator=20),
-    st.fractions(Fraction(1, 100), 2, max_denominator=100),
-    st.fractions(0, 1, max_denominator=16),
-    st.integers(1, 6),
-)
-def test_what_is_kept_is_the_series_of_the_slope(alpha, x, share, degree):
-    """κ²H = E[Y(Y−X)(1+xX)^p (1+xY)^{−p−2}], by both binomial series up to this power of x."""
-    power, top = alpha - 1, Fraction(3, 4)
-    with precision(200):
-        kept = SlopeSeries(power, x, top).cut(degree, arb(0))
-        kept = replace(kept, below=arb(0), above=arb(0))
-        least, most = kept.over(share * top, share * top)
-    mp = MPContext()
-    mp.dps = 50
-    p, rate, a, b = (independent.number(mp, t) for t in (power, x, top, share * top))
-
-    def moment(i, j):
-        return mp.exp((i * (i - 1) * a + j * (j - 1) * b + i * j * b) / 2)
-
-    terms = [
-        rate ** (i + j) * mp.binomial(p, i) * mp.binomial(-p - 2, j) * sign * value
-        for i in range(degree)
-        for j in range(degree - i)
-        for sign, value in ((1, moment(i, j + 2)), (-1, moment(i + 1, j + 1)))
-    ]
-    spare = mp.mpf(10) ** -40 * mp.fsum(map(abs, terms))
-    assert mp.mpf(least.str(45, radius=False)) - spare <= mp.fsum(terms)
-    assert mp.fsum(terms) <= mp.mpf(most.str(45, radius=False)) + spare
-
-
-@pytest.mark.parametrize(("alpha", "degree"), [("5/2", 3), ("5/2", 1), ("9/2", 5), ("9", 3)])
-def test_the_last_coefficients_share_bounds_taylors_remainder(alpha, degree):
-    """κ²E[Y(Y−X)n^{−2}((1+s)^p − Σ_{k<K}C(p,k)s^k)] has the sign of −C(p,K), and is within it."""
-    alpha, gamma, d = Fraction(alpha), 0.2, 0.75
-    power = float(alpha) - 1
-    expansion = SlopeSeries(alpha - 1, Fraction(1, 4), Fraction(9, 16))
-    with precision(128):
-        error = expansion.left_out(degree)
-        cut = expansion.cut(degree, error)
-        below, above = (float((x - error).mid()) for x in (cut.below, cut.above))
-    z = np.arange(-10, 14, 1 / 16)
-    for square in np.linspace(0, d * d, 5):
-        a, b = d - square / (2 * d), -square / (2 * d)
-        common = np.sqrt(d * d - a * a) * z[None, :]
-        x, y = (np.exp(t * z[:, None] + common - size / 2) for t, size in ((a, d * d), (b, square)))
-        n = 1 - gamma + gamma * y
-        s = gamma * (x - y) / n
-        kept = sum(float(sympy.binomial(power, k)) * s**k for k in range(degree))
-        weight = np.exp(-(z[:, None] ** 2 + z[None, :] ** 2) / 2) / (2 * np.pi * 256)
-        rest = float(np.sum(weight * y * (y - x) / n**2 * ((1 + s) ** power - kept))) * 0.8**2
-        assert -below <= rest <= above
-        assert abs(rest) > 1e-6
 
 
 @examples(16, 40)

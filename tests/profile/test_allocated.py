@@ -19,7 +19,7 @@ from symacct import (
     RandomAllocation,
     RandomizedResponse,
 )
-from symacct.analysis.lognormal import Lognormal, LognormalMoments, Shortfall, hyperbola
+from symacct.analysis.lognormal import Lognormal, Shortfall, hyperbola
 from symacct.profile.losses.allocated import AllocatedGaussian
 from tests import independent
 from tests.support import holds
@@ -160,14 +160,6 @@ def test_what_a_coarse_transform_is_off_by(ratio):
             for place in (u, 1.7 * u, 3 * u):
                 (value,) = law.values([acb(place)], [90.0])
                 assert height + slope * (arb(place) - x) >= value.real.log()
-
-
-@pytest.mark.parametrize("z", [Fraction(-7, 3), Fraction(5, 2)])
-def test_what_a_coarse_moment_is_off_by(z):
-    law = Lognormal(Fraction(1))
-    truth = LognormalMoments(law, 6, 150).moment(z)
-    for bits in (8, 12, 20, 30):
-        assert LognormalMoments(law, 6, bits).moment(z).overlaps(truth)
 
 
 def test_two_epochs_by_all_pairs_of_sums():
