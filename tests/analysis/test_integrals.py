@@ -143,20 +143,6 @@ def test_a_stretch_is_halved_until_its_rules_agree():
     assert abs(peak - (MP.atan(1000 * (1 - third)) + MP.atan(1000 * third)) / 1000) < 1e-14
 
 
-def test_a_stretch_that_is_small_beside_the_rest_is_not_halved():
-    asked = []
-
-    def step(x):
-        asked.append(x)
-        return MP.mpf(1) if x > MP.mpf(1) / 3 else MP.mpf(0)
-
-    coarse = densities.Quadrature(MP, step, MP.mpf(10) ** -6)
-    coarse.adaptive(MP.mpf(0), MP.mpf(1), MP.mpf(10) ** 9)
-    few = len(asked)
-    coarse.adaptive(MP.mpf(0), MP.mpf(1), MP.mpf(1))
-    assert few < (len(asked) - few) / 4
-
-
 ARITHMETICS = {"ball": BALL, "mpmath": MpmathArithmetic(60), "float64": Float64Arithmetic()}
 
 
