@@ -373,16 +373,6 @@ def test_ctrl_c_leaves_nothing_behind(m, part, name, monkeypatch):
     assert found.alpha == expected.alpha
 
 
-def test_a_second_question_sums_five_times(monkeypatch):
-    """Three sums find the root and two prove it; one of the other direction."""
-    m, accountant, calls = 3000 * PoissonSubsample(Gaussian(3), "1/50"), Accountant(30), []
-    accountant.epsilon(m, "1e-5", "exact")
-    delta = Contour.delta
-    monkeypatch.setattr(Contour, "delta", lambda self, y: calls.append(y) or delta(self, y))
-    accountant.epsilon(m, "1.01e-5", "exact")
-    assert len(calls) <= 6
-
-
 @pytest.mark.parametrize("noise", [Gaussian(2), Laplace(3)])
 def test_at_0_both_directions_have_the_total_variation(noise):
     """Balls can't tell equal numbers apart: only one of two is worked out."""

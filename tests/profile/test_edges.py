@@ -20,7 +20,6 @@ from symacct import (
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.arithmetic.ball import precision
-from symacct.profile import closed_form as binomial
 from symacct.profile.closed_form import Tails, closed_form, profile_for
 from symacct.profile.losses.finite import Atoms, binary_profile
 from tests.profile.laws import MP, contains, mp
@@ -244,21 +243,6 @@ def test_many_values_are_those_of_incomplete_betas(p, count, y, reverse):
     with ctx.workprec(90):
         many = profile_for(part, count, reverse, 100)
         assert many(_ball(y)).overlaps(binary_profile(part, count, _ball(y), reverse))
-
-
-def test_two_parts_run_often_ask_for_one_table(monkeypatch):
-    """A thousand outcomes of one part beside the other: it took an incomplete beta for each."""
-    m = 1000 * PoissonSubsample(RandomizedResponse("3/5"), "1/100")
-    m += 10**5 * PoissonSubsample(RandomizedResponse("11/20"), "1/1000")
-    made = []
-    monkeypatch.setattr(
-        binomial, "binary_profile", lambda *_, **__: pytest.fail("an incomplete beta")
-    )
-    monkeypatch.setattr(binomial, "Tails", lambda *a: made.append(a) or Tails(*a))
-    binomial._tables.cache_clear()
-    found = m.epsilon("1e-5", digits=8, conversion="exact").epsilon
-    assert found.lower > 0
-    assert len(made) < 20
 
 
 def _log(base, times):

@@ -30,7 +30,7 @@ from symacct.profile.losses.fixed_size import (
 )
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.part import OrderLine
-from symacct.profile.sums import TransformOnLine, second_moment_bound
+from symacct.profile.sums import TransformOnLine
 from tests.profile.laws import MP, contains, contains_complex, mp
 from tests.thinning import covering, examples, in_a_soak
 
@@ -356,18 +356,6 @@ def test_a_curve_never_falls_below_what_is_to_come(drawn, start):
     found = TransformOnLine(curve.at, curve.moment, curve.bend, [(arb(at(end)), arb(end * moment))])
     bound = float(found.largest_beyond(start))
     assert all(at(start + i * 0.01) <= bound * (1 + 1e-9) for i in range(int((end - start) * 100)))
-
-
-def test_three_moments_bound_the_bend():
-    weights, losses = [0.2, 0.5, 0.3], [-1.0, 0.25, 2.0]
-    for apart in (0.1, 0.5, 2.0):
-        moments = [
-            arb(sum(w * math.exp(s * x) for w, x in zip(weights, losses, strict=True)))
-            for s in (-apart, 0.0, apart)
-        ]
-        for mean in (0.0, 0.5):
-            bend = sum(w * (x - mean) ** 2 for w, x in zip(weights, losses, strict=True))
-            assert float(second_moment_bound(moments, mean, apart)) >= bend
 
 
 def test_lower_is_not_above_the_collinear_curve_s_answer():

@@ -125,12 +125,6 @@ def test_few_digits_do_with_few_nodes_and_many_are_refused():
         smoothed(runs, 1.0, -3.0, 31.0)
 
 
-def test_noise_that_is_there_needs_none():
-    """A contour of what falls by itself is not beside noise."""
-    runs = Moments(((GaussianLoss(Fraction(1)), 10), (RESPONSE, 3)), False)
-    assert smoothed(runs, 1.0, -3.0, 30.0)[0] is runs
-
-
 def test_more_digits_agree_with_fewer():
     m = 3 * Laplace(1) + 10 * DiscreteGaussian(2)
     few, more = (m.epsilon("1e-5", digits=d, conversion="exact").epsilon for d in (2, 4))
