@@ -22,6 +22,7 @@ from symacct import (
 from symacct.analysis.lognormal import Lognormal, Shortfall, hyperbola
 from symacct.profile.losses.allocated import AllocatedGaussian
 from tests import independent
+from tests.profile.laws import contains
 from tests.support import holds
 from tests.thinning import covering
 
@@ -34,12 +35,6 @@ def sticks(sigma, steps, y, digits):
     with ctx.workprec(math.ceil(3.33 * digits) + 64):
         place = arb(y.numerator) / y.denominator
         return [part.hockey_stick(place, reverse) for reverse in (False, True)]
-
-
-def agree(found, value, digits):
-    """Does the ball hold a number that is right to so many digits, and is it as narrow?"""
-    middle, radius = MP.mpf(found.mid().str(40, radius=False)), MP.mpf(float(found.rad()))
-    return abs(middle - value) <= radius + abs(value) * MP.mpf(10) ** -digits
 
 
 def put(place, s):
@@ -66,7 +61,7 @@ def test_two_steps_by_quadrature(sigma, y):
     removed = (shortfall(2 * MP.exp(at)) - 2 * MP.expm1(at)) / 2
     added = MP.exp(at) * shortfall(2 * MP.exp(-at)) / 2
     for found, value in zip(sticks(sigma, 2, Fraction(y), 30), (removed, added), strict=True):
-        assert agree(found, value, 14)
+        assert contains(found, value, 14)
         assert found.rel_accuracy_bits() > 90
 
 
