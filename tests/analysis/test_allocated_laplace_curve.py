@@ -5,7 +5,6 @@ import math
 import random
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from flint import arb, ctx
 
@@ -42,19 +41,6 @@ def test_two_steps_by_quadrature(shift, z):
     s, order = independent.number(MP, Fraction(shift)), independent.number(MP, Fraction(z))
     value = mean_over(s, lambda w: mean_over(s, lambda v: (w + v) ** order))
     agree(moment(shift, 2, z), value)
-
-
-@pytest.mark.parametrize(("shift", "z"), [(1, -1), (2, -2.5), (0.5, 3.5)])
-def test_three_steps_by_points_and_weights(shift, z):
-    """Gauss's between the atoms, in float64."""
-    x, weights = np.polynomial.legendre.leggauss(40)
-    loss = shift * (1 + x) / 2
-    between = weights * shift / 2 * np.exp(-loss) / 2
-    mass = np.concatenate([[0.5, math.exp(-shift) / 2], between])
-    w = np.concatenate([[math.exp(-shift), math.exp(shift)], np.exp(2 * loss - shift)])
-    sums = w[:, None, None] + w[:, None] + w
-    value = np.einsum("i,j,k,ijk", mass, mass, mass, sums**z)
-    assert abs(float(moment(Fraction(shift), 3, Fraction(z))) / value - 1) < 1e-13
 
 
 @pytest.mark.parametrize("seed", range(some(4, 8)))

@@ -65,24 +65,6 @@ def test_two_steps_by_quadrature(sigma, y):
         assert found.rel_accuracy_bits() > 90
 
 
-def test_three_steps_by_a_double_sum():
-    """Over two of them in float64, the third in closed form."""
-    z = np.arange(-6.5, 9, 1 / 80)  # a trapezoidal sum of what is smooth and falls
-    weights, w = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) / 80, np.exp(z - 0.5)
-    sums, share = np.add.outer(w, w).ravel(), np.outer(weights, weights).ravel()
-    tail = np.vectorize(lambda x: math.erfc(x / math.sqrt(2)) / 2)
-
-    def call(place):  # E(S − K)₊, without a corner but where a put's place is 0
-        rest = place - sums
-        k = np.maximum(rest, 1e-300)
-        d = np.log(k)
-        inside = tail(d - 0.5) - k * tail(d + 0.5)
-        return float(np.sum(share * np.where(rest > 0, inside, 1 - rest)))
-
-    found, _ = sticks(1, 3, Fraction(1, 2), 20)
-    assert abs(float(found) - call(3 * math.exp(0.5)) / 3) < 1e-9
-
-
 @pytest.mark.parametrize(("sigma", "steps", "ys"), [(2, 16, (0.2, 0.4783)), (1, 8, (0.5, 1.0))])
 def test_more_steps_by_convolution(sigma, steps, ys):
     """The density of S by a discrete Fourier transform, in float64."""
