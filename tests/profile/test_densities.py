@@ -106,16 +106,6 @@ def density(law):
     )
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-def test_many_runs_of_normal_laws(reverse):
-    """The contour that Gaussian noise takes, whose moments are trapezoidal sums."""
-    found, known = (
-        CompositionProfile(((part, 300),), reverse).delta(lambda: arb(3), 14)
-        for part in (rated(NORMALS, "1/10"), SampledGaussian(Fraction(4), Fraction(1, 10)))
-    )
-    assert found.overlaps(known)
-
-
 @covering()
 @pytest.mark.parametrize("a", [-2.0, 0.25, 0.75, 1.0, 2.5])
 @pytest.mark.parametrize("gamma", ["1/10", "9/10", "1"])
