@@ -97,29 +97,6 @@ def test_600_000_runs(node, delta, epsilon):
     assert guarantee.claim.kind is Kind.EXACT
 
 
-@pytest.mark.parametrize(
-    ("setting", "best_inside", "ends"),
-    [
-        # (G−1)/(½α(α−1)γ²) at the ends B = 0 and δ² and inside, by certified evaluation.
-        ((50, "3.16e-6", "100000000/70710678"), ".740293", (".728667", ".729402")),
-        ((20, "2.79e-14", "10000000/17320508"), "44.14", ("38.58", "38.36")),
-    ],
-)
-def test_the_maximum_need_not_be_at_an_end(setting, best_inside, ends):
-    """B = δ²/2 and 5δ²/6; σ² is 2 and 1/3 to seven digits here."""
-    alpha, gamma, sigma = setting
-    gamma = Fraction(gamma)
-    triangles = Triangles(Fraction(alpha), gamma, 1 / Fraction(sigma))
-    unit = Fraction(alpha * (alpha - 1), 2) * gamma**2
-    share = Fraction(1, 2) if alpha == 50 else Fraction(5, 6)
-    squares = [part * triangles.delta**2 for part in (0, share, 1)]
-    with precision(53):
-        low, inside, high = (float(triangles.excess(b).mid()) / float(unit) for b in squares)
-    assert inside > max(low, high)
-    for found, known in zip((low, inside, high), (ends[0], best_inside, ends[1]), strict=True):
-        assert found == pytest.approx(float(known), rel=2e-3)
-
-
 # --- random triples
 
 SETTINGS = [(1, "1/10", 3), (2, "1/3", 4), (5, "1/50", 9)]
