@@ -388,7 +388,7 @@ def test_the_moments_of_laplace_noise(shift, gamma, a):
             found = part.transform(OrderLine(a, 3.0, 6), need)
             for n in (0, 1, 6):
                 known = law.moment(MP.mpc(a, 3.0 * n))
-                assert contains_complex(found[n], known, 25)
+                assert contains_complex(found[n], known)
                 assert float(found[n].rad()) < 20 * math.exp(-need) * float(abs(law.moment(a)))
 
 
