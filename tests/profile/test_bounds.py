@@ -361,19 +361,6 @@ def test_the_decay_bounds_all_that_lies_beyond(variance, gamma, a):
         assert bound <= part.log_decay(a, t) + 0.02
 
 
-@pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
-def test_the_decay_at_every_angle(variance, gamma):
-    part = SampledGaussian(variance, Fraction(gamma))
-    law = Normal(math.sqrt(variance), Fraction(gamma))
-    for a in (2.5, -1.5):
-        for t in (2.0, 12.0):
-            known = MP.log(abs(law.moment(MP.mpc(a, t))))
-            for angle in (0.05, 0.4, 0.9, 1.3):
-                for need in (0.5, 2.0, 8.0):
-                    with ctx.workprec(64):
-                        assert mp(part.frame(a).decay(angle, t, need).upper()) >= known
-
-
 LAPLACES = [("1/2", "1"), ("1/2", "1/3"), ("2", "1/10"), ("1/20", "1/2")]
 
 

@@ -26,7 +26,6 @@ from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.part import OrderLine
 from tests.extremes import Hang, bounded
 from tests.independent import fraction
-from tests.profile.laws import MP, mp
 from tests.thinning import examples, some
 
 SMALL = 2**24  # bits of a contour: one that takes a second is refused
@@ -60,27 +59,6 @@ def test_what_proves_a_decay_is_near_what_steers(sigma, gamma, c, t):
             assert float(proved.upper()) < steered + 2 * SLACK
             (value,) = part.transform(OrderLine(a, t, 1, 1), 30 - steered)
             assert not abs(value).log() > proved
-
-
-@pytest.mark.parametrize(
-    ("sigma", "gamma", "a", "left", "right"),
-    [(50, "1/10", -181, -200, 150), (20, "999/1000", -54, -130, 5), (1, "1/2", -3, -7, "3/5")],
-)
-def test_tails_below_tangents(sigma, gamma, a, left, right):
-    """∫QR^a beyond two points by mpmath, and not much more."""
-    sigma, gamma, left, right = (Fraction(x) for x in (sigma, gamma, left, right))
-    with ctx.workprec(64):
-        ends = [arb(x.numerator) / x.denominator for x in (left, right, Fraction(1))]
-        found = mp(SampledGaussian(sigma**2, gamma).frame(a).tail_sum(*ends, arb(0)).upper())
-
-    def integrand(x):
-        log_ratio = MP.log(1 - mp(gamma) + mp(gamma) * MP.exp((2 * x - 1) / (2 * mp(sigma) ** 2)))
-        return MP.npdf(x, 0, mp(sigma)) * MP.exp(a * log_ratio)
-
-    far = [mp(sigma) * 10 * i for i in range(1, 9)]
-    true = MP.quad(integrand, [mp(left) - x for x in far[::-1]] + [mp(left)])
-    true += MP.quad(integrand, [mp(right), *(mp(right) + x for x in far)])
-    assert true < found < 3 * true
 
 
 @example(Fraction("2.33"), Fraction("0.1135"), 335.0, 1.538, -14.0, 2.9)  # e^53 too small

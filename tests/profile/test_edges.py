@@ -70,18 +70,6 @@ def test_next_to_an_atom(count, atom):
         assert low - slack <= exactly <= high + slack
 
 
-@pytest.mark.parametrize("count", [2, 5, 30])
-def test_delta_of_an_atom_gives_it_back(count):
-    """D is strictly decreasing up to the largest loss: ε(δ(log 3)) is log 3."""
-    m = count * RandomizedResponse("3/4")
-    delta = largest_delta(RESPONSE, count, Fraction(3)) if count < 9 else None
-    if delta is None:
-        delta = ends(m.delta(_log(3, 1), digits=60, conversion="exact").delta)[1]
-    low, high = ends(m.epsilon(delta, digits=15, conversion="exact").epsilon)
-    slack = Fraction(1, 10**30)
-    assert low - slack <= _log(3, 1) <= high + slack
-
-
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=2, max_size=3),
     st.integers(1, 3),

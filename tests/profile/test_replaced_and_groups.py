@@ -130,14 +130,6 @@ def test_it_rises_with_the_rate_up_to_two_sensitivities():
     assert float(replaced(2, 0).epsilon("1e-6", conversion="exact").epsilon) == 0
 
 
-def test_it_is_composed_with_other_noise():
-    node = replaced(1, "1/100") * 100
-    alone = node.epsilon("1e-6", conversion="exact", digits=9).epsilon
-    more = Compose({replaced(1, "1/100"): 100, Laplace(20): 1})
-    both = more.epsilon("1e-6", conversion="exact", digits=9).epsilon
-    assert alone < float(both) <= float(alone) + 0.05
-
-
 def sampled(sigma, gamma, size):
     return GroupPrivacy(PoissonSubsample(Gaussian(sigma), gamma), size)
 

@@ -14,12 +14,9 @@ from hypothesis import strategies as st
 
 import symacct as sa
 from symacct import Gaussian, Laplace, PoissonSubsample, RandomizedResponse
-from symacct.kernel.errors import LimitError, PrecisionError
-from symacct.profile import contours
+from symacct.kernel.errors import LimitError
 from symacct.profile.closed_form import profile
 from symacct.profile.losses.noisy_sample import NoisySample
-from symacct.profile.losses.sampled_gaussian import SampledGaussian
-from symacct.profile.moments import Moments
 from symacct.profile.pairs import products
 from symacct.profile.part import OrderLine
 from tests.thinning import covering, examples
@@ -105,31 +102,6 @@ def test_moments_on_one_sample(has_answer, shift, sigma, gamma, a):
             bound = part.decay(a, 0.5 * first, 0.25).exp()
             assert all(not abs(value) > bound for value in values[first:])
             assert bound < 2.5 * size
-
-
-@examples(6, 1000)
-@given(
-    st.integers(2, 400),
-    st.floats(0.5, 30),
-    st.floats(1e-6, 0.4),
-    st.sampled_from([0.0, 1e-12, 0.01, 1.0]),
-    st.floats(-1200, -1),
-)
-def test_what_has_a_plan_has_one_beside_the_pairs_exchanged(k, sigma, gamma, y, log_delta):
-    """At ε = 0 too, and for a δ below the range of float64."""
-    part = SampledGaussian(Fraction(sigma) ** 2, Fraction(gamma))
-    with np.errstate(all="ignore"), sa.limits(contour=2**32):
-        found = Moments([(part, k)], False)
-        try:
-            plain = contours.smoothed(found, y, log_delta, 3.0)
-        except (LimitError, PrecisionError):
-            plain = None
-        try:
-            either = contours.moments_and_plan(found, y, log_delta, 3.0)
-        except (LimitError, PrecisionError):
-            assert plain is None
-        else:
-            assert plain is None or either[1].last <= plain[1].last
 
 
 def answered(text, given_number, most, name="epsilon", digits=4):

@@ -102,17 +102,6 @@ def test_a_grid_holds_what_is_summed(m, reverse):
         assert accuracy(found) >= 2
 
 
-def test_few_digits_of_many_runs():
-    """Ten runs of Skellam noise are nearly ten of the discrete Gaussian of that variance."""
-    m = 10 * Skellam(16)
-    ten = m.delta(2, digits=2, conversion="exact")
-    other = (10 * DiscreteGaussian(4)).delta(2, digits=3, conversion="exact")
-    assert ten.kind is Kind.EXACT
-    assert abs(ten.delta.upper / other.delta.upper - 1) < 0.05
-    improved = m.delta(2, conversion="improved").delta
-    assert m.lower_delta(2, digits=2).lower <= ten.delta.upper < improved.upper
-
-
 def test_beside_finite_laws():
     """What randomized response leaves of two runs: D = p D(y − ℓ) + (1−p) D(y + ℓ), on a grid."""
     y, response = Fraction(1, 2), Fraction(2, 3)
