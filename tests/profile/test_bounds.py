@@ -230,7 +230,7 @@ def test_a_coarse_sum_over_real_x_holds_the_moment(variance, gamma, a):
     assert rules > 3
 
 
-@examples(40, 600)
+@examples(150, 600)
 @given(
     st.sampled_from([*GAUSSIANS, (Fraction(25), "1/1000")]),
     st.floats(-6, 12).filter(lambda a: abs(a) > 0.01),
