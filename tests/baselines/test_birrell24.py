@@ -18,6 +18,7 @@ from symacct import (
 from symacct.kernel.claims import REPLACE_ONE
 from tests import independent
 from tests.support import holds
+from tests.thinning import covering, some
 
 MP = independent.context(50)
 
@@ -90,7 +91,7 @@ def number(x):
     return independent.number(MP, x)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(5, 12)))
 def test_it_is_the_formula_with_moments_by_quadrature(seed):
     """At orders, rates, noise and numbers of terms at random; the second moments as they are."""
     rng = random.Random(seed)
@@ -107,6 +108,7 @@ def test_it_is_the_formula_with_moments_by_quadrature(seed):
         assert holds(found, value, 25, trusted=35), (alpha, gamma, sigma, m)
 
 
+@covering()
 @pytest.mark.parametrize("sigma", ["1/2", 1, 5])
 @pytest.mark.parametrize("gamma", ["1/1000", "1/20", "9/10"])
 @pytest.mark.parametrize("alpha", [Fraction(3, 2), 2, 7])
@@ -120,10 +122,10 @@ def test_it_is_above_the_exact_curve(sigma, gamma, alpha):
 
 @pytest.mark.parametrize("bound", BOTH)
 def test_what_it_is_not_stated_for(bound):
-    with pytest.raises(OrderError, match="1 < alpha <= 996"):
+    with pytest.raises(OrderError):
         bound(1000, "1/10", 5)
     for gamma in (0, 1):
-        with pytest.raises(DomainError, match="gamma: found"):
+        with pytest.raises(DomainError):
             bound(8, gamma, 5)
-    with pytest.raises(DomainError, match="terms"):
+    with pytest.raises(DomainError):
         bound(8, "1/10", 5, terms=2)

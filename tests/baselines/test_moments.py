@@ -5,7 +5,6 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-import mpmath
 import pytest
 from flint import arb
 from hypothesis import given, settings
@@ -16,6 +15,7 @@ from symacct.baselines import moments
 from symacct.baselines.moments import Region, _above, between
 from symacct.kernel.arithmetic.ball import precision
 from tests import independent
+from tests.thinning import covering
 
 F = Fraction
 MP = independent.context(20)
@@ -121,6 +121,7 @@ def test_the_bound_over_a_block_misses_by_the_square_of_its_width():
     assert all(second < first / 3 for first, second in pairwise(gaps))
 
 
+@covering()
 @pytest.mark.parametrize(("c1", "c2"), CASES)
 @pytest.mark.parametrize("sigma", [F(20), F(60), F(400)])
 def test_the_tail_bound_is_above_all_that_follows_and_tends_to_the_limit(c1, c2, sigma):
@@ -191,11 +192,6 @@ def test_constants_that_are_none_are_refused(c1, c2):
         baselines.moment_constant(c1, c2)
 
 
-def test_digits_are_a_whole_number():
-    with pytest.raises(DomainError, match="digits"):
-        baselines.moment_constant(1, 1, digits=0)
-
-
 @given(st.fractions(F(1, 100), 100), st.fractions(F(1, 10**6), 1, max_denominator=10**6))
 def test_the_middle_of_a_block_is_inside_it_and_short(left, width):
     middle = between(left, left * (1 + width))
@@ -217,9 +213,3 @@ def test_digits_out_of_reach_are_given_up_soon(monkeypatch):
     low, high = ends(found)
     assert low < MP.mpf("5.000005e-7") < high < MP.mpf("5.1e-7")
     assert found.digits < 8
-
-
-def test_mpmath_is_not_touched():
-    before = mpmath.mp.prec
-    baselines.moment_constant(1, 1, digits=2)
-    assert mpmath.mp.prec == before

@@ -25,6 +25,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
 from tests import independent
 from tests.support import holds
+from tests.thinning import some
 
 MP = independent.context(60)
 
@@ -67,7 +68,7 @@ def by_counting(epsilon, epsilon_0, n, kept):
     return total
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(some(6, 14)))
 def test_delta_is_the_sum_over_all_counts(seed):
     rng = random.Random(seed)
     local = Fraction(rng.randrange(1, 40), 10)
@@ -120,7 +121,7 @@ def test_the_closed_form_is_theirs(key, theirs):
     assert shuffled_epsilon(delta, local, n).epsilon.upper < closed.lower
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 def test_the_closed_form_is_its_formula(seed):
     """Beyond ε₀ = log(n/(16 log(4/δ))) it is refused."""
     rng = random.Random(seed)
@@ -146,23 +147,28 @@ def test_the_edges():
 
 
 @pytest.mark.parametrize(
-    ("asked", "needed"),
+    ("baseline", "arguments", "error"),
     [
-        (lambda: shuffled(1, 0, 10), "> 0"),
-        (lambda: shuffled(-1, 1, 10), ">= 0"),
-        (lambda: shuffled(1, 1, 0), "whole number >= 1"),
-        (lambda: shuffled(1, 1, "5/2"), "whole number >= 1"),
-        (lambda: shuffled(1, 1, 10**8), "n <= 10,000,000"),
-        (lambda: shuffled_epsilon(1, 1, 10), r"in \[0, 1\)"),
-        (lambda: shuffled_closed(0, 1, 10), "delta > 0"),
-        (lambda: shuffled_responses(1, 0, 10), "> 0"),
-        (lambda: shuffled_responses_epsilon(1, 1, 10), r"in \[0, 1\)"),
-        (lambda: shuffled_responses_rdp(2, 1, 0), "whole number >= 1"),
+        (shuffled, (1, 0, 10), DomainError),
+        (shuffled, (-1, 1, 10), DomainError),
+        (shuffled, (1, 1, 0), DomainError),
+        (shuffled, (1, 1, "5/2"), DomainError),
+        (shuffled, (1, 1, 10**8), DomainError),
+        (shuffled_epsilon, (1, 1, 10), DomainError),
+        (shuffled_closed, (0, 1, 10), DomainError),
+        (shuffled_responses, (1, 0, 10), DomainError),
+        (shuffled_responses_epsilon, (1, 1, 10), DomainError),
+        (shuffled_responses_rdp, (2, 1, 0), DomainError),
+        (shuffled_rdp, (1, 1, 9), OrderError),
+        (shuffled_rdp, ("inf", 1, 9), OrderError),
+        (shuffled_rdp, (2, 0, 9), DomainError),
+        (shuffled_rdp, (2, 1, 10**7 + 1), DomainError),
+        (shuffled_rdp, (102, 1, 10_001), DomainError),
     ],
 )
-def test_bad_input(asked, needed):
-    with pytest.raises(DomainError, match=needed):
-        asked()
+def test_bad_input(baseline, arguments, error):
+    with pytest.raises(error):
+        baseline(*arguments)
 
 
 def moment_by_counting(alpha, epsilon_0, n, kept):
@@ -176,7 +182,7 @@ def moment_by_counting(alpha, epsilon_0, n, kept):
     return total
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(6, 12)))
 def test_the_divergence_is_that_of_the_two_laws(seed):
     rng = random.Random(seed)
     local, alpha = Fraction(rng.randrange(1, 40), 10), Fraction(rng.randrange(11, 120), 10)
@@ -226,17 +232,7 @@ def test_one_person_has_the_curve_of_the_randomizer_and_more_people_less():
     assert values == sorted(values, reverse=True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [((1, 1, 9), OrderError), (("inf", 1, 9), OrderError), ((2, 0, 9), DomainError),
-     ((2, 1, 0), DomainError), ((2, 1, 10**7 + 1), DomainError), ((102, 1, 10_001), DomainError)],
-)  # fmt: skip
-def test_bad_input_at_an_order_is_one_typed_error(arguments, error):
-    with pytest.raises(error):
-        shuffled_rdp(*arguments)
-
-
-@pytest.mark.parametrize(("m", "alpha"), [(700, "5/2"), (900, 2), (1500, 7), (800, "101/100")])
+@pytest.mark.parametrize(("m", "alpha"), [(700, "5/2"), (900, 7), (800, "101/100")])
 def test_a_power_series_of_many_signs_is_their_sum(m, alpha):
     alpha, d = Fraction(alpha), Fraction(3, 5)
     with precision(150):
