@@ -161,11 +161,6 @@ def test_randomized_response_is_the_pair_its_probabilities_say(k, relation):
     assert float(node.rdp(alpha, digits=15)) == pytest.approx(truth, rel=1e-12)
 
 
-def test_binary_randomized_response_is_ours():
-    node = from_dp_event(e.RandomizedResponseDpEvent(0.5, 2), "replace_one")
-    assert str(node.rdp(4, digits=20)) == str(RandomizedResponse("3/4").rdp(4, digits=20))
-
-
 @pytest.mark.parametrize("dimension", [None, 2])
 def test_discrete_gaussians_on_several_numbers_are_bounded_by_the_gaussian(dimension):
     """Moves of 1 in four coordinates have the norm 2; no curve of a scalar move stands for all."""
@@ -228,29 +223,22 @@ def test_sampling_is_read_under_the_other_relation_too():
         assert from_dp_event(mixed, relation) is 3 * one + 3 * other + bare
 
 
+NOISE, RESPONSE = e.GaussianDpEvent(1.0), e.RandomizedResponseDpEvent(0.5, 2)
+
+
 @pytest.mark.parametrize(
     ("event", "relation", "error"),
     [
+        (e.PoissonSampledDpEvent(0.1, RESPONSE), "replace_one", AdjacencyError),
         (
-            e.PoissonSampledDpEvent(0.1, e.RandomizedResponseDpEvent(0.5, 2)),
-            "replace_one",
-            AdjacencyError,
-        ),
-        (
-            e.PoissonSampledDpEvent(
-                0.1, e.SelfComposedDpEvent(e.RandomizedResponseDpEvent(0.5, 2), 3)
-            ),
+            e.PoissonSampledDpEvent(0.1, e.SelfComposedDpEvent(RESPONSE, 3)),
             "replace_special",
             AdjacencyError,
         ),
-        (
-            e.SampledWithoutReplacementDpEvent(9, 1, e.GaussianDpEvent(1.0)),
-            "replace_special",
-            AdjacencyError,
-        ),
-        (e.RandomizedResponseDpEvent(0.5, 2), "add_remove", AdjacencyError),
-        (e.GaussianDpEvent(1.0), "zero_out", DomainError),
-        (e.GaussianDpEvent(1.0), None, DomainError),
+        (e.SampledWithoutReplacementDpEvent(9, 1, NOISE), "replace_special", AdjacencyError),
+        (RESPONSE, "add_remove", AdjacencyError),
+        (NOISE, "zero_out", DomainError),
+        (NOISE, None, DomainError),
         (e.SingleEpochTreeAggregationDpEvent(1.0, 3), "add_remove", AdjacencyError),
         (e.SingleEpochTreeAggregationDpEvent(1.0, [3, -1]), "replace_special", DomainError),
         (e.EpsilonDeltaDpEvent(1.0, 1.5), "add_remove", DomainError),
@@ -258,20 +246,12 @@ def test_sampling_is_read_under_the_other_relation_too():
         (e.GaussianDpEvent(-1.0), "add_remove", DomainError),
         (e.GaussianDpEvent(float("nan")), "add_remove", DomainError),
         (e.GaussianDpEvent("__import__('os')"), "add_remove", SymacctError),
-        (e.SelfComposedDpEvent(e.GaussianDpEvent(1.0), 2.5), "add_remove", DomainError),
-        (e.SelfComposedDpEvent(e.GaussianDpEvent(1.0), -1), "add_remove", DomainError),
-        (e.ComposedDpEvent(e.GaussianDpEvent(1.0)), "add_remove", DomainError),
-        (e.PoissonSampledDpEvent(1.5, e.GaussianDpEvent(1.0)), "add_remove", DomainError),
-        (
-            e.SampledWithoutReplacementDpEvent(9, 10, e.GaussianDpEvent(1.0)),
-            "replace_one",
-            DomainError,
-        ),
-        (
-            e.SampledWithoutReplacementDpEvent(0, 0, e.GaussianDpEvent(1.0)),
-            "replace_one",
-            DomainError,
-        ),
+        (e.SelfComposedDpEvent(NOISE, 2.5), "add_remove", DomainError),
+        (e.SelfComposedDpEvent(NOISE, -1), "add_remove", DomainError),
+        (e.ComposedDpEvent(NOISE), "add_remove", DomainError),
+        (e.PoissonSampledDpEvent(1.5, NOISE), "add_remove", DomainError),
+        (e.SampledWithoutReplacementDpEvent(9, 10, NOISE), "replace_one", DomainError),
+        (e.SampledWithoutReplacementDpEvent(0, 0, NOISE), "replace_one", DomainError),
         (e.RandomizedResponseDpEvent(1.5, 2), "replace_one", DomainError),
         (e.RandomizedResponseDpEvent(0.5, 0), "replace_one", DomainError),
     ],
@@ -399,10 +379,8 @@ def test_numbers_round_to_less_noise_and_more_sampling(events):
     again = from_dp_event(event)
     assert again.rdp(8, digits=40) > parse("PoissonSubsample(Gaussian(1/3), 1/3)").rdp(8, digits=40)
     zcdp = to_dp_event(ZCDP("1/10", "1/3"))
-    assert (Fraction(zcdp.rho) > Fraction(1, 10), Fraction(zcdp.xi) > Fraction(1, 3)) == (
-        True,
-        True,
-    )
+    assert Fraction(zcdp.rho) > Fraction(1, 10)
+    assert Fraction(zcdp.xi) > Fraction(1, 3)
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(7), 5])
@@ -432,37 +410,33 @@ def test_a_binomial_number_of_runs_has_no_event(events):
         to_dp_event(node)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Gaussian(x)",
-        "Gaussian(1, x)",
-        "Laplace(x)",
-        "Laplace(1, x)",
-        "DiscreteGaussian(x)",
-        "DiscreteLaplace(x)",
-        "ZCDP(x)",
-        "ZCDP(1, x)",
-        "RandomizedResponse(x)",
-        "PoissonSubsample(Gaussian(1), x)",
-        "SubsampleWithoutReplacement(Gaussian(1), x)",
-    ],
-)
-def test_open_parameters_are_refused(events, text):
-    with pytest.raises(DomainError, match="found x, needed a rational number"):
-        to_dp_event(parse(text, ["x"]))
-
-
-def test_absurd_sizes_are_refused(events):
+def test_parameters_that_are_open_or_beyond_float64_are_refused(events):
     with pytest.raises(DomainError, match="within float64"):
         to_dp_event(Gaussian("1e400"))
+    for text in (
+        "Gaussian(x)", "Gaussian(1, x)", "Laplace(x)", "Laplace(1, x)", "DiscreteGaussian(x)",
+        "DiscreteLaplace(x)", "ZCDP(x)", "ZCDP(1, x)", "RandomizedResponse(x)",
+        "PoissonSubsample(Gaussian(1), x)", "SubsampleWithoutReplacement(Gaussian(1), x)",
+    ):  # fmt: skip
+        with pytest.raises(DomainError, match="found x"):
+            to_dp_event(parse(text, ["x"]))
 
 
-def test_without_dp_accounting_to_events_says_so(monkeypatch):
-    monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    monkeypatch.setitem(sys.modules, "dp_accounting.dp_event", None)
-    with pytest.raises(MissingPackageError, match="dp-accounting"):
-        to_dp_event(Gaussian(1))
+@pytest.mark.parametrize(
+    ("module", "asked"),
+    [
+        ("dp_accounting.dp_event", lambda: to_dp_event(Gaussian(1))),
+        ("dp_accounting", lambda: EventAccountant().ledger),
+        ("opacus.accountants", register_with_opacus),
+    ],
+    ids=["event", "ledger", "opacus"],
+)
+def test_without_the_other_library_its_name_is_said(module, asked, monkeypatch):
+    monkeypatch.setitem(sys.modules, module.partition(".")[0], None)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingPackageError, match=module.partition(".")[0].replace("_", "-")):
+        asked()
+    assert EventAccountant().compose(Gaussian(1)).get_epsilon(1e-5) > 0
 
 
 # --- Opacus
@@ -482,42 +456,24 @@ def test_histories_there_and_back():
 
 def test_histories_round_to_less_noise_and_more_sampling():
     ((sigma, rate, steps),) = to_opacus_history(7 * PoissonSubsample(Gaussian("1/3"), "1/3"))
-    assert (Fraction(sigma) < Fraction(1, 3), Fraction(rate) > Fraction(1, 3), steps) == (
-        True,
-        True,
-        7,
-    )
+    assert Fraction(sigma) < Fraction(1, 3) < Fraction(rate)
+    assert steps == 7
 
 
 @pytest.mark.parametrize(
     "history",
     [
-        "abc",
-        5,
-        None,
-        [(1.0, 0.1)],
-        [1.0],
-        ["abc"],
-        [(1.0, 0.1, 2.5)],
-        [(-1.0, 0.1, 5)],
-        {"mechanism": "rdp"},
-        {"history": [(1.0, 0.1)]},
-        [(1.0, 1.1, 5)],
-        [(1.0, 0.1, -5)],
+        "abc", 5, None, [(1.0, 0.1)], [1.0], ["abc"], [(1.0, 0.1, 2.5)], [(-1.0, 0.1, 5)],
+        {"mechanism": "rdp"}, {"history": [(1.0, 0.1)]}, [(1.0, 1.1, 5)], [(1.0, 0.1, -5)],
     ],
-)
+)  # fmt: skip
 def test_malformed_histories_are_refused(history):
     with pytest.raises(DomainError):
         from_opacus_history(history)
 
 
 @pytest.mark.parametrize(
-    "node",
-    [
-        Laplace(1),
-        SubsampleWithoutReplacement(Gaussian(1), "1/2"),
-        PoissonSubsample(Laplace(1), "1/2"),
-    ],
+    "node", [SubsampleWithoutReplacement(Gaussian(1), "1/2"), PoissonSubsample(Laplace(1), "1/2")]
 )
 def test_what_a_history_cannot_say_is_refused(node):
     with pytest.raises(DomainError, match="to_opacus_history: found"):
@@ -607,11 +563,8 @@ def test_what_is_sampled_and_has_no_privacy_is_told_by_the_chance_that_it_is_dra
         EventAccountant(conversion=name).compose(event) for name in ("improved", "exact")
     )
     assert (by_orders.get_epsilon(0.5), by_orders.get_delta(1)) == (math.inf, 1.0)
-    assert (exact.get_epsilon(0.125), exact.get_epsilon(0.25), exact.get_delta(1)) == (
-        math.inf,
-        0.0,
-        0.25,
-    )
+    assert (exact.get_epsilon(0.125), exact.get_epsilon(0.25)) == (math.inf, 0.0)
+    assert exact.get_delta(1) == 0.25
 
 
 def test_delta_at_an_infinite_epsilon_is_the_chance_of_an_infinite_loss():
@@ -732,24 +685,8 @@ def test_the_ledger_is_what_was_composed_and_equal_runs_are_one_entry(monkeypatc
     monkeypatch.setitem(sys.modules, "dp_accounting.dp_event", e)
     step, other = e.GaussianDpEvent(2.0), e.LaplaceDpEvent(0)
     accountant = EventAccountant().compose(step, 3).compose(step).compose(step, 0).compose(other)
-    assert accountant.compose(Gaussian(5)).ledger == [
-        (step, 4),
-        (other, 1),
-        (e.GaussianDpEvent(5.0), 1),
-    ]
-
-
-def test_without_dp_accounting_there_is_no_ledger(monkeypatch):
-    monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    with pytest.raises(MissingPackageError, match="dp-accounting"):
-        _ = EventAccountant().ledger
-    assert EventAccountant().compose(Gaussian(1)).get_epsilon(1e-5) > 0
-
-
-def test_without_opacus_its_names_cannot_be_registered(monkeypatch):
-    monkeypatch.setitem(sys.modules, "opacus.accountants", None)
-    with pytest.raises(MissingPackageError, match="opacus"):
-        register_with_opacus()
+    ours = e.GaussianDpEvent(5.0)
+    assert accountant.compose(Gaussian(5)).ledger == [(step, 4), (other, 1), (ours, 1)]
 
 
 def test_a_history_without_noise_has_no_privacy():
