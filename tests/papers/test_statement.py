@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,9 +15,7 @@ import symacct
 from symacct import (
     Compose,
     Curve,
-    DistributionPair,
     DomainError,
-    FiniteMechanism,
     Gaussian,
     GroupPrivacy,
     Kind,
@@ -27,14 +24,10 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
-    RepeatAndSelect,
     Scale,
     SoundnessError,
     SubsampleWithoutReplacement,
-    laws,
     parse,
-    theorem,
-    theorems,
 )
 from symacct.cli import main
 from symacct.export.citation import each_work
@@ -43,9 +36,9 @@ from symacct.kernel.answer import exact_decimal
 from symacct.kernel.claims import Source
 from symacct.kernel.conversion import conversions
 from symacct.kernel.sources import WORKS
-from symacct.papers.statement import fingerprint, statement, training
+from symacct.papers.statement import fingerprint, statement
 from tests.independent import fraction
-from tests.outputs import tex
+from tests.thinning import covering
 
 STEP = PoissonSubsample(Gaussian(5), "1/1000")
 RUN = 600_000 * STEP
@@ -61,36 +54,11 @@ def test_all_that_a_reader_needs_is_said():
         "adding or removing one record",
         "the exact Rényi curve [Mironov 2017, Proposition 1; Table II] [Mironov et al. 2019,",
         "order α = 35.77",
-        "improved conversion [Canonne et al. 2020, Proposition 12",
         f"symacct {symacct.__version__}",
-        "python-flint",
         fingerprint(RUN)[:12],
     ):
         assert words in text
     assert "\n" not in text
-
-
-def test_a_hash_is_short_and_begins_as_the_fingerprint():
-    tex = RUN.epsilon("1e-8").statement("latex")
-    (digest,) = re.findall(r"\\texttt{(.*?)}", tex)
-    assert digest == fingerprint(RUN)[:12]
-
-
-@pytest.mark.parametrize("delta", ["1e-3", "1e-5", "1/300000", "1e-11"])
-def test_the_number_asked_for_is_rounded_up_and_the_one_given_is_exact(delta):
-    guarantee = RUN.epsilon(delta)
-    stated, given = re.search(r"\(ε = (\S+), δ = (\S+)\)-diff", guarantee.statement()).groups()
-    assert fraction(guarantee.epsilon.upper) <= Fraction(stated)
-    assert Fraction(stated) <= fraction(guarantee.epsilon.lower) * Fraction(1002, 1000)
-    assert Fraction(given) == Fraction(delta)
-
-
-def test_delta_is_stated_for_an_epsilon():
-    text = RUN.statement(epsilon=1)
-    stated = re.search(r"\(ε = 1, δ = (\S+)\)", text)[1]
-    true = RUN.delta(1, conversion="exact").delta
-    assert fraction(true.upper) <= Fraction(stated) <= fraction(true.lower) * Fraction(10001, 10000)
-    assert "The value of δ is rounded up" in text
 
 
 KINDS = [
@@ -119,14 +87,6 @@ def test_each_kind_is_described_as_what_it_is(node, words):
     text = node.statement(delta="1e-5")
     assert words in text
     assert "certified by interval arithmetic" in text
-
-
-def test_the_assumptions_of_the_theorem_are_named():
-    text = STEP.epsilon("1e-5", by="S22-POISSON", orders="integer").statement()
-    assert "[Steinke 2022," in text
-    assert "What the theorems ask of such a mechanism was checked: ε bounds both directions" in text
-    assert "What is assumed: one record changes" in text
-    assert "each sample is drawn anew and at random" in text
 
 
 def test_what_is_not_certified_says_so():
@@ -209,17 +169,11 @@ def test_equal_expressions_have_one_fingerprint_in_every_process():
 
 def test_different_expressions_have_different_fingerprints():
     texts = [
-        "Gaussian(5)",
-        "Laplace(5)",
-        "Gaussian(5, 2)",
-        "2*Gaussian(5)",
-        "2*(Gaussian(5) + Laplace(2))",
-        "Gaussian(5) + 2*Laplace(2)",
-        "PoissonSubsample(Gaussian(5), 1/5)",
-        "SubsampleWithoutReplacement(Gaussian(5), 1/5)",
-        "PoissonSubsample(2*Gaussian(5), 1/5)",
-        "2*PoissonSubsample(Gaussian(5), 1/5)",
-    ]
+        "Gaussian(5)", "Laplace(5)", "Gaussian(5, 2)", "2*Gaussian(5)", "Gaussian(5) + Laplace(2)",
+        "2*(Gaussian(5) + Laplace(2))", "Gaussian(5) + 2*Laplace(2)",
+        "PoissonSubsample(Gaussian(5), 1/5)", "SubsampleWithoutReplacement(Gaussian(5), 1/5)",
+        "PoissonSubsample(2*Gaussian(5), 1/5)", "2*PoissonSubsample(Gaussian(5), 1/5)",
+    ]  # fmt: skip
     assert len({fingerprint(parse(text)) for text in texts}) == len(texts)
     assert all(re.fullmatch("[0-9a-f]{64}", fingerprint(parse(text))) for text in texts)
 
@@ -230,18 +184,10 @@ def test_different_expressions_have_different_fingerprints():
 @pytest.mark.parametrize(
     ("number", "text"),
     [
-        ("1/1000", "0.001"),
-        ("1/100000", "1e-5"),
-        ("1/3", None),
-        ("12345/1000", "12.345"),
-        ("300000", "300000"),
-        ("256/60000", None),
-        ("0", "0"),
-        ("3/100000000", "3e-8"),
-        ("25/1000000", "0.000025"),
-        ("-1/4", "-0.25"),
+        ("1/1000", "0.001"), ("1/100000", "1e-5"), ("1/3", None), ("12345/1000", "12.345"),
+        ("300000", "300000"), ("0", "0"), ("25/1000000", "0.000025"), ("-1/4", "-0.25"),
     ],
-)
+)  # fmt: skip
 def test_decimals_are_exact_or_not_given(number, text):
     assert exact_decimal(Fraction(number)) == text
     if text is not None:
@@ -266,14 +212,8 @@ def test_the_command():
     assert answer.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        RUN,
-        40 * PoissonSubsample(Gaussian(3), "1/10"),
-        SubsampleWithoutReplacement(Laplace(2), "1/9"),
-    ],
-)
+@covering()
+@pytest.mark.parametrize("node", [RUN, SubsampleWithoutReplacement(Laplace(2), "1/9")])
 @pytest.mark.parametrize("conversion", ["improved", "classic", "exact"])
 def test_statement_citation_and_document_agree(node, conversion):
     """One set of works, one ε, one δ, whichever is asked."""
@@ -299,26 +239,13 @@ def test_a_public_paragraph_has_none_of_our_codes():
         assert not words & {*codes, *WORKS}
 
 
-@pytest.mark.parametrize("digits", [1, 3, 12])
+@pytest.mark.parametrize("digits", [1, 12])
 def test_the_digits_of_a_statement_are_those_asked_for(digits):
     found = RUN.epsilon("1e-5", conversion="exact")
     assert f"(ε = {found.epsilon.rounded(digits)}," in RUN.statement("1e-5", digits=digits)
     pinned = {"digits": digits, "conversion": "improved"}
     found = RUN.epsilon("1e-5", conversion="improved")
     assert f"(ε = {found.epsilon.rounded(digits)}," in RUN.statement("1e-5", **pinned)
-    words = ["statement", repr(RUN), "--delta", "1e-5", "--digits", str(digits)]
-    words += ["--conversion", "improved"]
-    assert f"(ε = {found.epsilon.rounded(digits)}," in CliRunner().invoke(main, words).output
-
-
-def test_letters_of_formulas_are_an_authors_own():
-    tex = RUN.statement("1e-5", form="latex")
-    assert r"$\varepsilon = " in tex
-    assert r"$\delta = 10^{-5}$" in tex
-    assert r"($\sigma = 5$, sensitivity 1)" in tex
-    assert r"\ensuremath" not in tex
-    assert r"\epsilon" not in tex
-    LatexWalker(tex, tolerant_parsing=False).get_latex_nodes()
 
 
 def test_a_bound_is_not_called_the_exact_profile():
@@ -350,15 +277,6 @@ def test_a_training_run_is_told_in_its_own_words(sampling):
         sampling == "shuffled"
     )
     assert "-differentially private" in text
-    refused = CliRunner().invoke(main, ["dpsgd", *words[1:5], *words[7:], "--epsilon", "1",
-                                        "--statement", "text"])  # fmt: skip
-    assert refused.exit_code == 2
-
-
-def test_one_of_a_thing_is_not_several():
-    assert "for 1 epoch (1 step)." in training(10, 10, "1", 1, "1", "poisson")
-    assert "for 1 step." in training(10, 10, "1", 1, "", "poisson")
-    assert "for 1.5 epochs (2 steps)." in training(10, 10, "1", 2, "1.5", "poisson")
 
 
 def test_a_number_that_is_printed_as_it_is_is_not_called_rounded():
@@ -368,11 +286,6 @@ def test_a_number_that_is_printed_as_it_is_is_not_called_rounded():
     ):
         text = PureDP(epsilon).epsilon(0, digits=6).statement()
         assert f"The value of ε is {said}" in text
-
-
-def test_words_of_the_authors_own_stand_first():
-    text = STEP.epsilon("1e-5").statement("latex", preface="We released 5 % & more.")
-    assert text.startswith(r"We released 5 {\%} {\&} more. The released")
 
 
 def _sources():
@@ -391,20 +304,6 @@ def test_our_own_proofs_are_no_places_in_others_works():
     assert f"symacct, version {symacct.__version__}}}" in entry
 
 
-def test_words_have_no_python_in_them():
-    for node in (
-        RepeatAndSelect(Gaussian(5), laws.TruncatedNegativeBinomial(0, "1/10")),
-        RepeatAndSelect(Gaussian(5), laws.Poisson(10)),
-        FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]]),
-        FiniteMechanism([[Fraction(1, 99)] * 99, [*[Fraction(1, 100)] * 98, "2/100"]]),
-        DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]),
-        DistributionPair(laws.Normal(0, 1), laws.Normal(1, 1)),
-    ):
-        words = describe(node)
-        assert not re.search(r"laws\.|['\[\]]|adjacency", words), words
-        assert len(words) < 400
-
-
 def test_a_relation_left_open_is_said_by_who_knows_it():
     node = symacct.DiscreteGaussian(10)
     assert "or by replacing one record, whichever" in node.statement("1e-5")
@@ -415,8 +314,6 @@ def test_a_relation_left_open_is_said_by_who_knows_it():
         STEP.statement("1e-5", adjacency="replace_one")
     with pytest.raises(symacct.AdjacencyError, match="groups of 2"):
         GroupPrivacy(STEP, 2).statement("1e-5", adjacency="replace_one")
-    answer = CliRunner().invoke(main, ["statement", repr(node), "--delta", "1e-5"])
-    assert "--adjacency replace_one" in answer.stderr
     words = ["statement", repr(node), "--delta", "1e-5", "--adjacency", "replace_one"]
     answer = CliRunner().invoke(main, words)
     assert not answer.stderr
@@ -435,8 +332,6 @@ def test_a_short_form_is_one_sentence():
     )
     stated = Fraction(re.search(r"ε = (\S+),", text)[1])
     assert fraction(epsilon.upper) <= stated <= fraction(epsilon.lower) * Fraction(10001, 10000)
-    found = STEP.epsilon("1e-5").statement("short", preface="Trained with DP-SGD")
-    assert found.startswith("Trained with DP-SGD: the output is (ε = ")
     trusted = Curve(lambda alpha: alpha / 50, kind="upper", adjacency="add_remove")
     short = trusted.epsilon("1e-5", orders=[2, 8, 32, 64]).statement("short")
     assert short.endswith("; the number is not certified.")
@@ -492,89 +387,3 @@ def test_of_local_privacy_the_relation_is_said_and_nobody_is_asked_for_it(expr):
     assert (
         "--adjacency" not in CliRunner().invoke(main, ["epsilon", expr, "--delta", "1e-5"]).output
     )
-
-
-def test_an_open_relation_says_what_to_type():
-    shown = " ".join(
-        CliRunner().invoke(main, ["epsilon", "Gaussian(5)", "--delta", "1e-5"]).output.split()
-    )
-    for one in ("add_remove", "replace_one"):
-        assert f"--adjacency {one}" in shown.replace("│ │ ", "")
-        words = ["epsilon", "Gaussian(5)", "--delta", "1e-5", "--adjacency", one]
-        assert "say which" not in CliRunner().invoke(main, words).output
-
-
-@pytest.mark.parametrize("pinned", [[], ["--conversion", "improved"], ["--by", "ZW19-T5"]])
-def test_what_a_statement_cites_is_what_cite_gives(pinned):
-    words = [repr(100 * STEP), "--delta", "1e-5", *pinned]
-    tex = CliRunner().invoke(main, ["statement", *words, "--form", "latex"]).output
-    found = CliRunner().invoke(main, ["cite", *words]).output
-    cited = set(re.findall(r"\\cite(?:\[\{.*?\}\])?\{(\w+)\}", tex, re.DOTALL))
-    assert cited
-    assert cited == set(re.findall(r"@\w+\{(\w+),", found))
-
-
-def test_a_run_cites_what_defines_it_and_the_entries_are_to_be_had():
-    run = ["dpsgd", "--n", "600", "--batch-size", "60", "--noise-multiplier", "2", "--steps", "9"]
-    asked = [*run, "--delta", "1e-5", "--statement"]
-    text = CliRunner().invoke(main, [*asked, "text"]).stdout
-    words = " ".join(text.split())
-    assert "DP-SGD is described in [Abadi et al. 2016]" in words
-    assert "(ε, δ)-differential privacy in [Dwork et al. 2006]." in words
-    assert "[@" not in text
-    tex = CliRunner().invoke(main, [*asked, "latex"])
-    cited = set(re.findall(r"\\cite(?:\[.*?\]\]?)?\{(\w+)\}", tex.stdout))
-    assert {"ACG16", "DKM06"} <= cited
-    words = shlex.split(tex.stderr.partition("symacct ")[2])
-    entries = CliRunner().invoke(main, words)
-    assert cited == set(re.findall(r"@\w+\{(\w+),", entries.stdout)), entries.output
-    wrong = CliRunner().invoke(main, ["cite", "Gaussian(5)", "--work", "NONE"])
-    assert wrong.exit_code == 2
-    assert "needed keys of works" in wrong.stderr
-
-
-@pytest.mark.parametrize("name", [one.name for one in theorems()])
-def test_what_a_theorem_asks_is_set_as_mathematics(name):
-    found = tex(theorem(name).assumes).replace(r"\epsilon", r"\varepsilon")
-    assert found.count("$") % 2 == 0
-    assert not re.search(r"[<>=^_]|\\textasciicircum", re.sub(r"\$[^$]*\$", "", found))
-    assert r"\epsilon" not in found.replace(r"\varepsilon", "")
-
-
-def test_a_condition_is_mathematics_in_the_paragraph():
-    asked = {"orders": "integer", "by": "ZW19-T8"}
-    text = (100 * STEP).epsilon("1e-6", **asked).statement("latex")
-    assert r"checked: $E_Q[(P/Q - 1)^l] \geq 0$ for all odd $3 \leq l \leq \alpha$ and all" in text
-
-
-@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
-def test_parts_with_a_comma_of_their_own_stand_between_semicolons(form):
-    several = 100 * STEP + Laplace(2) + RandomizedResponse.of_epsilon(1, 4)
-    first = several.epsilon("1e-6").statement(form).split(". They are ")[0]
-    assert first.count("; ") == 2
-    assert re.search(r"; 100 runs of .*, each on a fresh Poisson sample .*; and one run of", first)
-    plain = (Gaussian(3) + Laplace(2)).epsilon("1e-6").statement(form).split(". They are ")[0]
-    assert ";" not in plain
-    assert ") and one run of" in plain
-
-
-def test_what_a_response_of_an_absent_person_is_assumed_to_be():
-    clause = "for a person who is not in the data, randomized response draws an answer as for"
-    for bit in (RandomizedResponse("3/4"), RandomizedResponse.of_epsilon(1, 4)):
-        added = STEP + bit
-        assert clause in added.statement("1e-5", conversion="improved")
-        assert clause in bit.statement("1e-5", adjacency="add_remove")
-        assert clause not in bit.statement("1e-5")  # which differs in the true answer
-        assert clause not in (Gaussian(5) + bit).statement("1e-5", adjacency="replace_one")
-        replaced = SubsampleWithoutReplacement(bit, "1/10")
-        assert clause not in replaced.statement("1e-5", conversion="improved")
-    assert clause not in STEP.statement("1e-5", conversion="improved")
-
-
-def test_that_the_number_of_runs_is_drawn_at_random_is_said_wherever_a_search_is():
-    runs = symacct.laws.TruncatedNegativeBinomial(1, "1/20")
-    for m, is_search in ((symacct.RepeatAndSelect(Gaussian(5), runs), True), (Gaussian(5), False)):
-        found = m.report("1e-5")
-        rows = dict(found.behind())
-        assert ("drawn at random from the stated law" in rows.get("assumed", "")) is is_search
-        assert ("drawn at random from the stated law" in found.statement()) is is_search
