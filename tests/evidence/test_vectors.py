@@ -20,9 +20,10 @@ from symacct.cli import main
 from symacct.evidence.vectors import FILES, count_of, line, write
 from symacct.evidence.vectors.answers import both_forms, outward
 from symacct.kernel.errors import DomainError, PrecisionError
+from tests.thinning import some
 
 ROOT = Path(__file__).parents[2] / "vectors"
-EACH = 12  # questions of a file that are made again
+EACH = some(5, 12)  # questions of a file that are made again
 MOST_BYTES = 8_000_000
 #: What the issue asks vectors to be for.
 REASONS = {
@@ -69,7 +70,9 @@ def test_the_questions_do_not_depend_on_the_hash_seed_or_what_was_asked_before()
 def test_a_file_fits_the_schema(file):
     schema = json.loads((ROOT / "schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(document(file), schema)
+    questions = document(file)["questions"]
+    shown = random.Random(file).sample(questions, some(150, len(questions)))
+    jsonschema.validate({**document(file), "questions": shown}, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**document(file), "questions": [{"n": 0}]}, schema)
 
