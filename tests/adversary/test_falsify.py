@@ -19,7 +19,8 @@ from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.conversion import of_one_order
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
-from tests.thinning import covering
+from tests import independent
+from tests.thinning import covering, some
 
 #: Sound, only looser: nothing can refute them. Their docstrings say so.
 SOUND = {"IMPROVED-FLIPPED", "IMPROVED-FORGOTTEN", "IMPROVED-DELTA-FLIPPED"}
@@ -44,7 +45,7 @@ MP.dps = 60
 
 
 def number(x):
-    return MP.mpf(x.numerator) / x.denominator
+    return independent.number(MP, x)
 
 
 def renyi(p, q, alpha):
@@ -85,6 +86,14 @@ def agrees(enclosure, value):
     low, high = MP.make_mpf(enclosure.lower._mpf_), MP.make_mpf(enclosure.upper._mpf_)
     error = abs(value) * MP.mpf(10) ** -40
     return low - error <= value <= high + error
+
+
+def stick(laws, ratio):
+    """δ of two laws at e^ε, the larger of both directions, as a fraction."""
+    return max(
+        sum(max(0, a - ratio * b) for a, b in zip(*pair, strict=True))
+        for pair in (laws, laws[::-1])
+    )
 
 
 def sampled_moment(eps, alpha, rate, shift=0):
@@ -244,12 +253,10 @@ def test_the_value_at_the_next_lower_order_is_no_upper_bound():
 
 
 def test_the_improved_delta_with_the_wrong_factor_is_refuted():
-    witness, (p, q), numbers = witness_of("IMPROVED-DELTA-TIMES")
+    witness, laws, numbers = witness_of("IMPROVED-DELTA-TIMES")
     ratio, alpha = numbers["e^epsilon"], number(Fraction(witness.alpha))
-    truth = max(
-        sum(max(0, a - ratio * b) for a, b in zip(*pair, strict=True)) for pair in ((p, q), (q, p))
-    )
-    growth = MP.exp((alpha - 1) * (larger(p, q, witness.alpha) - MP.log(number(ratio))))
+    truth = stick(laws, ratio)
+    growth = MP.exp((alpha - 1) * (larger(*laws, witness.alpha) - MP.log(number(ratio))))
     bound = growth * (alpha - 1) * (1 - 1 / alpha) ** alpha
     assert number(truth) > bound
     assert agrees(witness.truth, number(truth))
@@ -258,13 +265,10 @@ def test_the_improved_delta_with_the_wrong_factor_is_refuted():
 
 @pytest.mark.parametrize("name", ["IMPROVED-TWICE", "IMPROVED-PLUS"])
 def test_a_conversion_with_a_wrong_sign_is_refuted(name):
-    witness, (p, q), numbers = witness_of(name)
+    witness, laws, numbers = witness_of(name)
     ratio, alpha = numbers["e^epsilon"], number(Fraction(witness.alpha))
-    delta = max(
-        sum(max(0, a - ratio * b) for a, b in zip(*pair, strict=True)) for pair in ((p, q), (q, p))
-    )
-    eps, sign = larger(p, q, witness.alpha), {"IMPROVED-TWICE": 2, "IMPROVED-PLUS": 1}[name]
-    rest = (MP.log(number(delta)) + MP.log(alpha)) / (alpha - 1)
+    eps, sign = larger(*laws, witness.alpha), {"IMPROVED-TWICE": 2, "IMPROVED-PLUS": 1}[name]
+    rest = (MP.log(number(stick(laws, ratio))) + MP.log(alpha)) / (alpha - 1)
     rest = rest if name == "IMPROVED-PLUS" else -rest
     bound = eps + sign * MP.log((alpha - 1) / alpha) + rest
     assert bound < MP.log(number(ratio))
@@ -273,7 +277,7 @@ def test_a_conversion_with_a_wrong_sign_is_refuted(name):
 
 @pytest.mark.parametrize("name", sorted(SOUND | STATED))
 def test_what_is_only_looser_is_not_refuted(name):
-    assert not falsify(name, budget=5000).refuted
+    assert not falsify(name, budget=some(2000, 5000)).refuted
 
 
 def test_the_conjecture_of_the_blog_fails_for_gaussian_noise_in_the_plane():
@@ -393,6 +397,7 @@ def test_a_bound_that_is_attained_is_refuted_off_by_a_tenth(name):
     assert falsify(stated_otherwise(theorem, theorem.kind, factor), budget=1500).refuted
 
 
+@covering()
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.name)
 @pytest.mark.parametrize("alpha", [1, Fraction(3, 2), 2, Fraction(13, 2)])
 def test_the_truth_about_noise_is_the_definition(noise, alpha):
@@ -459,17 +464,13 @@ def test_a_function_of_the_users_is_attacked_too():
     assert falsify(too_good, budget=2000, about="PoissonSubsample").refuted
 
 
-@pytest.mark.parametrize("wrong", [5, "NO-SUCH", None])
+@pytest.mark.parametrize("wrong", [5, "NO-SUCH", None, lambda ctx, eps, alpha: eps(alpha)])
 def test_what_is_no_statement_is_refused(wrong):
     with pytest.raises(DomainError):
         falsify(wrong)
 
 
-def test_a_function_needs_to_say_what_it_is_about():
-    with pytest.raises(DomainError, match="about"):
-        falsify(lambda ctx, eps, alpha: eps(alpha))
-
-
+@covering(lambda name: {CLAIMS[name].theorem.kind})
 @pytest.mark.parametrize("name", WRONG)
 def test_the_command_refutes_every_wrong_claim(name):
     shown = CliRunner().invoke(main, ["falsify", name, "--budget", "5000", "--json"])
@@ -477,18 +478,6 @@ def test_the_command_refutes_every_wrong_claim(name):
     witness = json.loads(shown.output)["witness"]
     assert witness["verdict"] == "refuted"
     assert str(witness_of(name)[0].laws[0][1][0]) == next(iter(witness["laws"].values()))[0]
-
-
-def test_the_command_prints_the_attack():
-    arguments = ["falsify", "T8-WITHOUT-REPLACEMENT", "--budget", "2000"]
-    shown = CliRunner().invoke(main, arguments)
-    assert shown.exit_code == 0
-    assert "refuted" in shown.output
-    as_json = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).output)
-    assert as_json["witness"]["verdict"] == "refuted"
-    unknown = CliRunner().invoke(main, ["falsify", "NO-SUCH"])
-    assert unknown.exit_code == 2
-    assert "needed a name that theorems lists" in unknown.output
 
 
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda theorem: theorem.name)
