@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import hashlib
 import json
 import math
 import random
@@ -56,7 +55,6 @@ from symacct.codegen.measure import DigitsMachine, FloatMachine
 from symacct.codegen.runtime import digits, plain
 from symacct.codegen.trace import trace
 from symacct.kernel.accountant import FormulaAccountant
-from symacct.kernel.theorem_registry import always, forget, theorem
 from symacct.text import parse_open
 from tests import independent
 from tests.thinning import covering, some
@@ -227,7 +225,7 @@ SAMPLES = {
 @pytest.mark.parametrize("target", ["python", "numpy", pytest.param("c", marks=needs_gcc)])
 def test_a_thousand_orders_of_a_run(target, tmp_path):
     node = SAMPLES["all"]
-    assert_agrees(node, target, node.code(target), some_orders(1000, 256), tmp_path)
+    assert_agrees(node, target, node.code(target), some_orders(some(200, 1000), 256), tmp_path)
 
 
 @pytest.mark.skipif(shutil.which("g++") is None or GCC is None, reason="g++ is not installed")
@@ -282,6 +280,7 @@ def test_every_order_beyond_the_domain_has_no_answer(tmp_path):
 # --- what is measured is what runs
 
 
+@covering()
 @pytest.mark.parametrize("target", ["python", pytest.param("c", marks=needs_gcc)])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_interpreter_and_the_code_agree_bit_for_bit(name, target, tmp_path):
@@ -437,11 +436,11 @@ def assert_generates(leaf, name):
 
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_every_theorem_has_code_where_it_has_values(name):
-    """On three leaves and until one has code; in a soak on all."""
+    """On two leaves and until one has code; in a soak on all."""
     generated = 0
     for place, leaf in enumerate(random.Random(name).sample(LEAVES, len(LEAVES))):
         generated += assert_generates(leaf, name)
-        if generated and place + 1 >= some(3, len(LEAVES)):
+        if generated and place + 1 >= some(2, len(LEAVES)):
             break
     assert generated or name not in WITH_CODE
 
@@ -471,32 +470,6 @@ def test_code_is_silent_where_open_parameters_leave_the_regime(name, tmp_path):
     for sigma, gamma in ((5.0, 0.0078125), (0.5, 0.0078125), (5.0, 0.5)):
         number, orders = node.subs({SIGMA: sigma, GAMMA: gamma}), [3, 8, 30]
         assert_agrees(number, "python", text, orders, tmp_path, name, [gamma, sigma])
-
-
-def test_a_theorem_of_ones_own_has_code(tmp_path):
-    @theorem(
-        "MINE-CODE",
-        operation=PoissonSubsample,
-        kind=Kind.UPPER,
-        source=symacct.Source("me", "here"),
-        orders=symacct.kernel.claims.FINITE_ORDERS,
-        adjacency=symacct.kernel.claims.ADD_REMOVE,
-        applies=always,
-        monotone=True,
-        status="proved",
-        default=False,
-    )
-    def mine(ctx, eps, alpha, gamma):
-        """ε′(α) <= min{ε(α), γ² e^ε(α) + Σ γ^l}"""
-        series = ctx.sum(lambda l: gamma**l, 1, 20)
-        return ctx.minimum(eps(alpha), gamma**2 * ctx.exp(eps(alpha)) + series)
-
-    try:
-        node = PoissonSubsample(ZCDP("1/3"), "1/4")
-        text = node.code("python", "MINE-CODE", max_order=40, points=20)
-        assert_agrees(node, "python", text, some_orders(20, 40), tmp_path, "MINE-CODE")
-    finally:
-        forget("MINE-CODE")
 
 
 # --- parameters left open
@@ -624,29 +597,13 @@ def test_the_library_runs_nothing_that_it_generates():
 def test_the_same_expression_gives_the_same_text():
     node = symacct.parse("3*PoissonSubsample(Laplace(2), 1/9) + Gaussian(5)")
     again = "Gaussian(5) + 3*PoissonSubsample(Laplace(2), 1/9)"
-    script = (
-        "import symacct, hashlib; "
-        f"t = symacct.parse({again!r}).code('c', max_order=20, points=20); "
-        "print(hashlib.sha256(t.encode()).hexdigest())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    here = hashlib.sha256(node.code("c", max_order=20, points=20).encode()).hexdigest()
-    assert done.stdout.strip() == here
+    script = f"import symacct; print(symacct.parse({again!r}).code('c', max_order=20, points=20))"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == node.code("c", max_order=20, points=20) + "\n"
 
 
 # --- what the header says
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_an_open_expression_is_shown_as_it_is_typed(target):
-    typed = "PoissonSubsample(Gaussian(sigma), gamma)"
-    code = parse_open(typed).code(target, max_order=20, points=20)
-    assert f"expression : {typed}\n" in code
-    assert code.count(typed) > 1  # above its function too
-    assert "mechanism  : Gaussian(sigma) (" in code
-    assert "Symbol(" not in code
 
 
 def test_the_header_says_where_the_code_comes_from():
@@ -655,13 +612,8 @@ def test_the_header_says_where_the_code_comes_from():
     for part in (
         f"made by : symacct {symacct.__version__}",
         "expression : PoissonSubsample(Gaussian(5), '1/1000')",
-        "kind : exact",
-        "adjacency : add_remove",
-        "ZW19-T8 (ZW19, Theorem 8 and Proposition 10)",
-        "Assumes E_Q[(P/Q − 1)^l] >= 0",
         "whole orders >= 2: exact (add_remove), by ZW19-T8",
         "domain : orders in [1, 20] and ∞",
-        "measured and no bound",
     ):
         assert part in head, part
 
@@ -708,62 +660,40 @@ def test_the_sound_side_is_on_the_sound_side(tmp_path):
 
 # --- input errors
 
-LAWS = laws.Geometric("1/2"), laws.Geometric("1/3")
 
-
-def test_an_unknown_target_is_told_the_one_most_like_it():
-    with pytest.raises(DomainError, match="target: found 'C'; did you mean c"):
-        Gaussian(5).code("C")
-
-
-@pytest.mark.parametrize("target", ["fortran", "", None, 3])
+@pytest.mark.parametrize("target", ["C", "fortran", "", None, 3])
 def test_an_unknown_target_lists_those_there_are(target):
-    with pytest.raises(DomainError, match=r"needed one of numpy, mpmath, python, c$"):
+    with pytest.raises(DomainError, match=r"mpmath, python, c$|did you mean c"):
         Gaussian(5).code(target)
+    with pytest.raises(DomainError):
+        symacct.codegen.code("Gaussian(5)", "c")
+
+
+GEOMETRIC = DistributionPair(laws.Geometric("1/2"), laws.Geometric("1/3"))
+FUNCTIONS = [lambda ctx, alpha: alpha / 50, lambda alpha: alpha / 50]
 
 
 @pytest.mark.parametrize(
-    ("node", "options", "error", "message"),
+    ("node", "options", "error"),
     [
-        (
-            Curve(lambda ctx, alpha: alpha / 50, kind="upper", adjacency="either"),
-            {},
-            DomainError,
-            "as a formula",
-        ),
-        (
-            Curve(lambda alpha: alpha / 50, kind="upper", adjacency="either"),
-            {},
-            DomainError,
-            "as a formula",
-        ),
-        (
-            DistributionPair(laws.Geometric("1/2"), laws.Geometric("1/3")),
-            {},
-            DomainError,
-            "each exact order",
-        ),
-        (PoissonSubsample(Gaussian("1/100"), "1/9"), {}, DomainError, "lower max_order"),
-        (Gaussian(5), {"max_order": 1}, DomainError, "max_order: found 1"),
-        (Gaussian(5), {"points": 3}, DomainError, "points: found 3"),
-        (Gaussian(5), {"accuracy": 0}, DomainError, "accuracy: found 0, needed > 0"),
-        (Gaussian(5), {"at": {"sigma": [1]}}, DomainError, "none is open"),
-        (Gaussian(5), {"by": "ZW19-T9"}, DomainError, "found 'ZW19-T9'"),
-        (Gaussian(5), {"by": "ZW19-T8"}, SymacctError, "contains none"),
-        (SAMPLES["sampled Gaussian"], {"by": "ZW19-L4"}, OrderError, "holds at alpha = ∞"),
-        (Convexify(Gaussian(2), 10_000), {}, DomainError, "at most 4,096"),
-        (SAMPLES["subset Gaussian"], {"max_order": 20_000}, DomainError, "at most 10,000"),
-        (Compose(*(Gaussian(n) for n in range(1, 600))), {}, LimitError, "fewer"),
+        *((Curve(f, kind="upper", adjacency="either"), {}, DomainError) for f in FUNCTIONS),
+        (GEOMETRIC, {}, DomainError),
+        (PoissonSubsample(Gaussian("1/100"), "1/9"), {}, DomainError),
+        (Gaussian(5), {"max_order": 1}, DomainError),
+        (Gaussian(5), {"points": 3}, DomainError),
+        (Gaussian(5), {"accuracy": 0}, DomainError),
+        (Gaussian(5), {"at": {"sigma": [1]}}, DomainError),
+        (Gaussian(5), {"by": "ZW19-T9"}, DomainError),
+        (Gaussian(5), {"by": "ZW19-T8"}, SymacctError),
+        (SAMPLES["sampled Gaussian"], {"by": "ZW19-L4"}, OrderError),
+        (Convexify(Gaussian(2), 10_000), {}, DomainError),
+        (SAMPLES["subset Gaussian"], {"max_order": 20_000}, DomainError),
+        (Compose(*(Gaussian(n) for n in range(1, 600))), {}, LimitError),
     ],
 )
-def test_what_cannot_be_code_is_one_clear_error(node, options, error, message):
-    with pytest.raises(error, match=message):
+def test_what_cannot_be_code_is_one_clear_error(node, options, error):
+    with pytest.raises(error):
         node.code("c", **options)
-
-
-def test_code_of_no_expression():
-    with pytest.raises(DomainError, match="needed a mechanism"):
-        symacct.codegen.code("Gaussian(5)", "c")
 
 
 # --- constants
@@ -782,27 +712,10 @@ def test_constants_are_the_nearest_float64(value):
 
 
 def test_the_command_prints_the_code():
-    expression = "PoissonSubsample(Gaussian(5), 1/1000)"
+    expression = "Gaussian(sigma)"
     options = ["--max-order", "20", "--points", "20"]
     printed = CliRunner().invoke(main, ["code", expression, "--form", "c", *options])
     assert printed.exit_code == 0
-    assert printed.output == symacct.parse(expression).code("c", max_order=20, points=20)
+    assert printed.output == parse_open(expression).code("c", max_order=20, points=20)
     answer = CliRunner().invoke(main, ["code", expression, "--form", "c", *options, "--json"])
     assert json.loads(answer.output)["code"] == printed.output
-    opened = ["code", "Gaussian(sigma)", "--form", "python"]
-    assert "def epsilon(alpha, sigma):" in CliRunner().invoke(main, opened).output
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["Gaussian(5)", "--form", "fortran"], "found 'fortran', needed one of numpy"),
-        (["Gaussian(5", "--form", "c"], "ParseError"),
-        (["Gaussian(5)", "--form", "c", "--by", "ZW19-T8"], "AssumptionError"),
-    ],
-)
-def test_input_errors_of_the_command_are_one_line(arguments, message):
-    result = CliRunner().invoke(main, ["code", *arguments])
-    assert result.exit_code == 2
-    assert message in result.output
-    assert len(result.output.strip().splitlines()) == 1
