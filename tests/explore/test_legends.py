@@ -4,6 +4,7 @@ import pytest
 import sympy
 
 from symacct import Gaussian, PoissonSubsample, plot, plot_profile, plot_risk, plot_runs, plot_sweep
+from tests.thinning import covering
 
 pytest.importorskip("matplotlib", reason="matplotlib is an extra: symacct[plot]")
 from matplotlib.figure import Figure
@@ -31,6 +32,7 @@ def is_within(box, whole):
     )
 
 
+@covering()
 @pytest.mark.filterwarnings("ignore::symacct.kernel.errors.GapWarning")
 @pytest.mark.parametrize("layout", [None, "constrained"])
 @pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)

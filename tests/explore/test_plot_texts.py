@@ -22,6 +22,7 @@ from symacct import (
 )
 from symacct.explore.plots import Drawing, PlotLine
 from symacct.export.figures import picture
+from tests.thinning import covering
 
 pytest.importorskip("matplotlib", reason="matplotlib is an extra: symacct[plot]")
 
@@ -87,6 +88,7 @@ def boxes(axes):
     return [(t.get_text(), t.get_window_extent()) for t in texts if t.get_text().strip()]
 
 
+@covering()
 @pytest.mark.parametrize("width", [640, 420])
 @pytest.mark.parametrize("name", PICTURES)
 def test_no_text_lies_on_another_or_beyond_the_picture(name, width):

@@ -1,6 +1,5 @@
 """Plots: what is drawn is what was certified, each kind of statement in its own style."""
 
-import itertools
 import json
 import math
 import random
@@ -18,8 +17,6 @@ from symacct import (
     DomainError,
     GapWarning,
     Gaussian,
-    GroupPrivacy,
-    Kind,
     Laplace,
     MissingPackageError,
     OrderError,
@@ -34,9 +31,10 @@ from symacct import (
     takeover,
 )
 from symacct.cli import main
-from symacct.explore.plots import Drawing, PlotLine, default_orders
+from symacct.explore.plots import default_orders
 from symacct.export.figures import save
 from symacct.kernel.answer import rational_float
+from tests.thinning import some
 
 pytest.importorskip("matplotlib", reason="matplotlib is an extra: symacct[plot]")
 
@@ -107,19 +105,6 @@ def title(figure):
     return figure.axes[0].get_legend().get_title().get_text()
 
 
-SORTS = {
-    "add or remove one record, sensitivity 1": M,
-    "replace one record, sensitivity 1": WITHOUT,
-    "add, remove or replace one record, sensitivity 1": Gaussian(5),
-    "add or remove up to 3 records, sensitivity 1": GroupPrivacy(M, 3),
-}
-
-
-@pytest.mark.parametrize("said", SORTS)
-def test_a_picture_names_the_relation_in_words(said):
-    assert title(plot(SORTS[said], [2, 3])) == said
-
-
 @pytest.mark.parametrize(
     ("node", "last"),
     [
@@ -150,43 +135,6 @@ def test_theorems_of_whole_orders_are_drawn_at_those_beside_the_curve():
     assert not any(map(math.isnan, bound.get_ydata()))
 
 
-NAMED = [
-    M, 1000 * M, 3516 * PoissonSubsample(Gaussian("1.1"), "256/60000"),
-    1000 * PoissonSubsample(Laplace(2), "1/100"), Gaussian(5),
-    PoissonSubsample(Gaussian(2), "1/10"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("node", NAMED, ids=repr)
-def test_no_name_in_a_picture_lies_on_another_or_on_the_curve(node):
-    figure = plot(node)
-    figure.draw_without_rendering()
-    axes = figure.axes[0]
-    boxes = [text.get_window_extent() for text in axes.texts]
-    assert boxes
-    for one, other in itertools.combinations(boxes, 2):
-        assert not one.overlaps(other)
-    assert all(
-        axes.get_window_extent().contains(*corner) for box in boxes for corner in box.corners()
-    )
-    [curve] = lines(figure).values()
-    path = curve.get_transform().transform_path(curve.get_path())
-    for box in boxes:
-        assert not path.intersects_bbox(box, filled=False)
-
-
-def test_many_landmarks_at_one_place_are_all_read():
-    drawing = Drawing(None, "x", "y", "about")
-    drawing.add(PlotLine("line", Kind.EXACT, True, ((1.0, 1.0), (100.0, 100.0))))
-    for x in (80.0, 81.0, 82.0, 83.0):
-        drawing.mark(x, f"landmark {x}")
-    figure = drawing.finished()
-    figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
-    assert len(boxes) == 4
-    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
-
-
 @pytest.mark.parametrize(
     ("node", "last"), [(40 * M, 40), (M, 1000), (3 * Gaussian(5), 3), (M + Gaussian(5), 1000)]
 )
@@ -203,14 +151,6 @@ def test_runs_are_those_of_one_mechanism_up_to_as_many_as_there_are(node, last):
 COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
-def test_a_long_name_stands_in_the_legend_in_several_lines():
-    wide = 1000 * PoissonSubsample(Gaussian("1.23456789"), "123456/60000000")
-    figure = plot([wide, Gaussian(2)], [2, 3])
-    figure.draw_without_rendering()
-    legend = figure.axes[0].get_legend().get_window_extent()
-    assert legend.x1 <= figure.bbox.x1
-
-
 def test_landmarks():
     # γ α e^{α/50} >= 1 and γ e^{α/50} >= 1 by hand: 111 e^{2.22} = 1022, 50 log 1000 = 345.4
     assert phase_transition(M) == 111
@@ -221,25 +161,6 @@ def test_landmarks():
     marked = [text.get_text() for text in plot(M, range(2, 500)).axes[0].texts]
     assert len(marked) == 2
     assert list(plot(M, range(2, 50)).axes[0].texts) == []
-
-
-def test_axes_are_logarithmic_where_that_reads_better():
-    wide, narrow = plot(M, [2, 1000]).axes[0], plot(Gaussian(5), [2, 3, 4]).axes[0]
-    assert (wide.get_xscale(), wide.get_yscale()) == ("log", "log")
-    assert (narrow.get_xscale(), narrow.get_yscale()) == ("linear", "linear")
-
-
-@pytest.mark.parametrize("last", [64, 90, 150, 400, 1900])
-def test_the_numbers_along_an_axis_do_not_touch(last):
-    figure = plot(PoissonSubsample(Gaussian(2), "1/10"), [2, last])
-    figure.draw_without_rendering()
-    axis = figure.axes[0].xaxis
-    named = [x for x in (*axis.get_ticklabels(), *axis.get_ticklabels(minor=True)) if x.get_text()]
-    low, high = axis.get_view_interval()
-    boxes = [x.get_window_extent() for x in named if low <= x.get_position()[0] <= high]
-    boxes.sort(key=lambda box: box.x0)
-    assert len(boxes) >= 2
-    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_a_sweep_over_any_parameter():
@@ -289,7 +210,7 @@ def test_a_point_without_an_answer_is_a_gap_and_no_line_across_it():
         plot_sweep({"noise": Gaussian(sigma)}, {**over, sigma: [0, -1]})
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(some(4, 20)))
 def test_lines_join_neighbours_and_what_stands_alone_is_marked(seed):
     chance = random.Random(seed)
     runs = [n + Fraction(chance.randrange(2), 2) for n in range(1, 12)]  # whole, or no count
@@ -325,16 +246,6 @@ def test_a_grid_of_counts_is_whole_and_said(tmp_path):
     assert none.exit_code == 2
 
 
-def test_a_figure_of_your_own():
-    from matplotlib.figure import Figure
-
-    figure = Figure()
-    left, right = figure.subplots(1, 2)
-    assert plot(M, [2, 3], axes=left) is figure
-    assert left.get_lines()
-    assert not right.get_lines()
-
-
 def test_signs_with_a_meaning_are_no_markup(tmp_path):
     figure = plot({r"a_b $\frac{1}{0}$ 100% #1": Gaussian(1)}, [2, 3])
     figure.savefig(tmp_path / "p.svg")
@@ -343,16 +254,16 @@ def test_signs_with_a_meaning_are_no_markup(tmp_path):
 
 
 def test_what_cannot_be_drawn_is_refused(monkeypatch):
-    with pytest.raises(DomainError, match="no finite order"):
-        plot(M, ["inf"])
-    with pytest.raises(DomainError, match="plot: found 'Gaussian"):
-        plot("Gaussian(5)", [2])
-    with pytest.raises(DomainError, match="plot: found 7"):
-        plot([M, 7], [2])
+    for what, orders in (
+        (M, ["inf"]),
+        ("Gaussian(5)", [2]),
+        ([M, 7], [2]),
+        (TCDP("1/10", 5), [6, 7]),
+    ):
+        with pytest.raises(DomainError):
+            plot(what, orders)
     with pytest.raises(OrderError, match="ZW19-T5"):
         plot(M, ["5/2"], by=["ZW19-T5"])
-    with pytest.raises(DomainError, match="no finite value"):
-        plot(TCDP("1/10", 5), [6, 7])
     with pytest.raises(DomainError, match="found several values for nothing"):
         plot_sweep(Gaussian(2), {"delta": "1e-6"})
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
@@ -362,30 +273,25 @@ def test_what_cannot_be_drawn_is_refused(monkeypatch):
 
 def test_the_command(tmp_path):
     run = CliRunner().invoke
-    for suffix, start in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
-        out = tmp_path / f"p{suffix}"
-        arguments = ["plot", repr(M), "--orders", "2..9", "--also", "ZW19-T5", "--out", str(out)]
-        done = run(main, arguments)
-        assert done.exit_code == 0, done.output
-        assert out.read_bytes().startswith(start)
+    out = tmp_path / "p.png"
+    arguments = ["plot", repr(M), "--orders", "2..9", "--also", "ZW19-T5", "--out", str(out)]
+    done = run(main, arguments)
+    assert done.exit_code == 0, done.output
+    assert out.read_bytes().startswith(b"\x89PNG")
     over = ["plot", "Gaussian(sigma)", "--over", "sigma=1,2,4", "--over", "delta=1e-5"]
     assert run(main, [*over, "--out", str(tmp_path / "s.png")]).exit_code == 0
-    runs = ["plot", repr(M), "--delta", "1e-5", "--out", str(tmp_path / "r.png")]
+    runs = ["plot", "3*Gaussian(5)", "--delta", "1e-5", "--out", str(tmp_path / "r.png")]
     assert run(main, runs).exit_code == 0
-    for arguments, fault in [
-        ([*runs[1:], "--by", "ZW19-T5"], "found --by with --delta"),
-        ([*over[1:], "--also", "ZW19-T5"], "found --also with --over"),
-        ([repr(M), "--out", str(tmp_path / "p.gif")], "found the suffix '.gif'"),
-        ([repr(M), "--out", str(tmp_path / "no" / "p.png")], "name another file"),
-        (
-            ["Gaussian(sigma)", "--out", str(tmp_path / "p.png")],
-            "found the parameter sigma without a value",
-        ),
-        ([repr(M), "--by", "ZW19-T55", "--out", str(tmp_path / "p.png")], "ZW19-T55"),
+    for arguments in [
+        [*runs[1:], "--by", "ZW19-T5"],
+        [*over[1:], "--also", "ZW19-T5"],
+        [repr(M), "--out", str(tmp_path / "p.gif")],
+        [repr(M), "--out", str(tmp_path / "no" / "p.png")],
+        ["Gaussian(sigma)", "--out", str(tmp_path / "p.png")],
+        [repr(M), "--by", "ZW19-T55", "--out", str(tmp_path / "p.png")],
     ]:
         wrong = run(main, ["plot", *arguments])
-        assert wrong.exit_code == 2, wrong.output
-        assert fault in wrong.output
+        assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1), wrong.output
 
 
 def test_optimal_composition_is_nowhere_above_the_naive_one():
@@ -425,9 +331,7 @@ def test_the_command_draws_the_number_to_report_against_a_parameter(monkeypatch,
     assert list(line.get_ydata()) == [rational_float(Fraction(x.rounded_up(8))) for x in by_orders]
     assert line.axes.get_xscale() == "log"  # 1 and 20 are more than a power of ten apart
     twice = [*words, "--over", "delta=1e-5", "--delta", "1e-6"]
-    refused = CliRunner().invoke(main, ["plot", *twice])
-    assert refused.exit_code
-    assert "--over: found delta twice" in refused.output
+    assert CliRunner().invoke(main, ["plot", *twice]).exit_code == 2
 
 
 def test_a_name_keeps_its_underscores_in_every_format(tmp_path):
@@ -439,14 +343,6 @@ def test_a_name_keeps_its_underscores_in_every_format(tmp_path):
         assert "my_step_2 (exact)" in lines(figure)  # as before
 
 
-def test_small_numbers_leave_the_legend_its_place():
-    figure = plot(M, [2, 4, 8])
-    figure.draw_without_rendering()
-    axis = figure.axes[0].yaxis
-    assert not axis.get_offset_text().get_text()
-    assert "1e-07" in [label.get_text() for label in axis.get_ticklabels()]
-
-
 @pytest.mark.parametrize("rate", ["256/60000", "1/1000", "1/100"])
 def test_the_default_orders_draw_a_bend_in_small_steps(rate):
     node = 3516 * PoissonSubsample(Gaussian("1.1"), rate)
@@ -455,11 +351,3 @@ def test_the_default_orders_draw_a_bend_in_small_steps(rate):
     low = float(node.rdp(best))
     beyond = [alpha for alpha in orders if low < float(node.rdp(alpha)) < 100 * low]
     assert len(beyond) >= 4  # with whole orders alone, eight to an octave, one or two
-
-
-def test_the_landmarks_are_named_in_plain_words():
-    said = {text.get_text() for text in plot(M, range(2, 500)).axes[0].texts}
-    assert said == {
-        "nearly linear to here",
-        r"saves log 1/$\gamma$ from here",
-    }

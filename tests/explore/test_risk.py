@@ -12,14 +12,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 import sympy
-from click.testing import CliRunner
 
 from symacct import (
-    ZCDP,
-    AdjacencyError,
     ApproximateDP,
     AssumptionError,
-    DiscreteGaussian,
     DistributionPair,
     DomainError,
     Either,
@@ -30,7 +26,6 @@ from symacct import (
     Laplace,
     PermuteAndFlip,
     PoissonSubsample,
-    PostProcess,
     PureDP,
     RandomizedResponse,
     Skellam,
@@ -40,11 +35,11 @@ from symacct import (
     plot_risk,
     risk,
 )
-from symacct.cli import main
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.deadline import Budget
 from tests import independent
 from tests.support import holds
+from tests.thinning import some
 
 MP = independent.context(60)
 RUN = 2000 * PoissonSubsample(Gaussian("9.4"), "0.328")
@@ -75,7 +70,7 @@ def close(shown, value, digits):
 # --- Gaussian noise, in closed form
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(some(3, 6)))
 def test_of_gaussian_noise_all_are_closed_forms(seed):
     draw = random.Random(seed)
     mu = Fraction(draw.randint(2, 60), 10)
@@ -96,7 +91,7 @@ def test_of_gaussian_noise_all_are_closed_forms(seed):
     assert found.lower is None
 
 
-@pytest.mark.parametrize("level", ["1e-100", "1e-300", "1e-1000"])
+@pytest.mark.parametrize("level", ["1e-100", "1e-1000"])
 def test_powers_however_small_are_those_of_the_closed_form(level):
     value = tail(far_quantile(number(level)) - 1)
     assert close(risk(Gaussian(1), digits=12).tpr(level), value, 12)
@@ -109,21 +104,6 @@ def test_small_errors_of_the_second_kind_beside_large_powers(level):
     z = 0 if level == "1/2" else far_quantile(number(level))
     assert close(risk(Gaussian("1/50"), digits=8).tpr(level), tail(z - 50), 8)
     assert close(Gaussian("1/50").tradeoff(level, digits=8), tail(50 - z), 8)
-
-
-@pytest.mark.parametrize(
-    ("m", "kind"),
-    [
-        (PostProcess(Gaussian(2)), Kind.UPPER),
-        (PoissonSubsample(Gaussian(2), 1), Kind.EXACT),
-        (SubsampleWithoutReplacement(Gaussian(2), 1), Kind.EXACT),
-    ],
-)
-def test_what_is_gaussian_noise_again_has_its_numbers(m, kind):
-    found = risk(m)
-    assert found.mu.claim.kind is kind
-    assert close(found.mu, MP.mpf(1) / 2, 6)
-    assert not found.open_ends
 
 
 def test_of_what_is_nearly_gaussian_fewer_digits_are_told():
@@ -150,7 +130,7 @@ def test_randomized_response_by_hand():
     assert close(found.mu, 2 * quantile(number("1/4")), 10)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(some(4, 8)))
 def test_of_finite_laws_the_best_guess_is_a_sum(seed):
     draw = random.Random(seed)
     weights = [[draw.randint(1, 20) for _ in range(4)] for _ in range(2)]
@@ -289,26 +269,38 @@ def test_bounds_from_both_sides_where_the_profile_is_not_known():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    "wrong",
     [
-        (lambda: risk(Gaussian(SIGMA)), "free symbol"),
-        (lambda: risk(Gaussian(1), least_error=0), "0 < least_error < 1/2"),
-        (lambda: risk(Gaussian(1)).tpr(2), "from 0 to 1"),
-        (lambda: Gaussian(1).gdp(least_error="3/4"), "0 <= least_error < 1/2"),
-        (lambda: Laplace("1/90").gdp(least_error="0.4"), "both errors of the best test"),
-        (lambda: calibrate_risk(Gaussian(SIGMA), tpr="1/10"), "together"),
-        (lambda: calibrate_risk(Gaussian(SIGMA), mu=1, advantage="1/2"), "one target"),
-        (lambda: calibrate_risk(Gaussian(SIGMA), reconstruction="1/2"), "baseline together"),
-        (lambda: calibrate_risk(Gaussian(SIGMA), bayes_success="1/3"), "more than 0.5, which"),
-        (lambda: calibrate_risk(Gaussian(SIGMA), tpr="1/10", fpr="1/10"), "more than 0.1, which"),
-        (lambda: calibrate_risk(Gaussian(SIGMA), advantage=1), "less than 1"),
-        (lambda: calibrate_risk(Gaussian(SIGMA), mu=0), "more than 0, which"),
-        (lambda: plot_risk({}), "at least"),
+        lambda: risk(Gaussian(SIGMA)),
+        lambda: risk(Gaussian(1), least_error=0),
+        lambda: risk(Gaussian(1)).tpr(2),
+        lambda: Gaussian(1).gdp(least_error="3/4"),
+        lambda: Laplace("1/90").gdp(least_error="0.4"),
+        lambda: plot_risk({}),
     ],
 )
-def test_what_cannot_be_answered_is_refused(wrong, said):
-    with pytest.raises((AssumptionError, DomainError), match=said):
+def test_what_cannot_be_answered_is_refused(wrong):
+    with pytest.raises((AssumptionError, DomainError)):
         wrong()
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        {},
+        {"tpr": "1/10"},
+        {"mu": 1, "advantage": "1/2"},
+        {"reconstruction": "1/2"},
+        {"bayes_success": "1/3"},
+        {"tpr": "1/10", "fpr": "1/10"},
+        {"advantage": 1},
+        {"mu": 0},
+    ],
+    ids=str,
+)
+def test_a_target_that_is_none_is_refused(target):
+    with pytest.raises(DomainError):
+        calibrate_risk(Gaussian(SIGMA), **target)
 
 
 def test_noise_whose_tail_is_beyond_all_digits():
@@ -355,17 +347,6 @@ def test_both_ends_of_a_sampled_run_are_what_they_say():
 # --- the table, the picture and the command
 
 
-def test_the_table_says_all_with_its_relation():
-    found = risk(RUN)
-    text = str(found)
-    assert "relation: add_remove, sensitivity 1" in text.splitlines()
-    for row in ("TPR at FPR 0.01", "best guess right, prior 0.1", "regret of that μ"):
-        assert row in text
-        assert row in found._repr_html_()
-    assert "1.56848" in text
-    assert json.loads(json.dumps(found.as_dict()))["relation"] == "add_remove"
-
-
 def test_the_picture_has_the_rates_and_the_blind_guess():
     figure = plot_risk({"run": RUN, "noise": Gaussian(1)}, ["1e-4", "1e-2", "0.3"])
     (axes,) = figure.axes
@@ -374,26 +355,6 @@ def test_the_picture_has_the_rates_and_the_blind_guess():
     assert labels == ["run (exact)", "noise (exact)", "a blind guess"]
     rates = [float(risk(RUN).tpr(x)) for x in ("1e-4", "1e-2", "0.3")]
     assert list(axes.lines[0].get_ydata()) == pytest.approx(rates, rel=1e-5)
-
-
-def test_the_command(tmp_path):
-    def run(*words):
-        return CliRunner().invoke(main, list(words))
-
-    picture = tmp_path / "roc.png"
-    asked = "risk", "100*PoissonSubsample(Gaussian(2), 0.01)", "--plot", str(picture)
-    shown = run(*asked)
-    assert shown.exit_code == 0
-    assert "differ by adding or removing one record; sensitivity 1" in shown.output
-    assert picture.stat().st_size > 5000
-    document = json.loads(run(*asked[:2], "--json").stdout)
-    assert document["risks"][0]["at_most"]["claim"]["kind"] == "exact"
-    noise = run("calibrate", "Gaussian(sigma)", "--advantage", "0.1", "--digits", "3")
-    assert "3.98" in noise.output
-    mixed = run("calibrate", "Gaussian(sigma)", "--advantage", "0.1", "--delta", "1e-5")
-    assert (mixed.exit_code, "with --rho or a risk" in mixed.output) == (2, True)
-    none = run("calibrate", "Gaussian(sigma)")
-    assert (none.exit_code, "needed a target" in none.output) == (2, True)
 
 
 def test_one_test_is_of_one_pair_and_direction():
@@ -435,7 +396,7 @@ def drawn_laws(draw, count, outcomes):
     return [[Fraction(w, sum(law)) for w in law] for law in every if sum(law)]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(6, 12)))
 def test_the_best_of_all_tests_of_finite_laws_one_by_one(seed):
     """Each of three laws may be that of either dataset, on all of the data or on a sample."""
     draw = random.Random(seed)
@@ -526,6 +487,7 @@ def out_of_time(self, share, question):
 
 def test_each_number_is_said_in_plain_words_on_its_safe_side():
     found = risk(PoissonSubsample(Gaussian(5), "1/10"))
+    assert json.loads(json.dumps(found.as_dict()))["relation"] == "add_remove"
     words, rows = found.words, [row for row in found.rows if not isinstance(row[1], str)]
     assert len(words) == len(rows)
     for sentence, (name, most, _) in zip(words, rows, strict=True):
@@ -535,47 +497,4 @@ def test_each_number_is_said_in_plain_words_on_its_safe_side():
         assert any(size <= one <= size * Fraction(102, 100) for one in shown), (name, sentence)
     (told,) = (one for one in words if "wrongly accuses at most 1 %" in one)
     assert f"recognises at most {float(found.tpr('1/100')) * 100:.2f}"[:-1] in told
-    assert "in words:\n- The share of the people" in str(found)
     assert words[0] in unescape(found._repr_html_())
-
-
-def test_noise_on_whole_numbers_without_a_mu_of_all_tests_is_told_so_plainly():
-    found = risk(2 * DiscreteGaussian(10), least_error="1e-6")
-    (why,) = (why for name, why in found.open_ends if name == "μ of GDP, all tests")
-    assert why == "not known for this noise; the μ above is for errors from 1e-6"
-
-
-def test_a_guess_is_told_with_what_it_is_without_the_output():
-    words = risk(Gaussian(5), adjacency="add_remove").words
-    (told,) = (one for one in words if "with probability 10 % that a person is in" in one)
-    assert told.endswith("; without the output it is 90 %.")
-
-
-def test_the_sentences_are_about_what_the_relation_compares():
-    by_relation = {
-        relation: " ".join(risk(Gaussian(5), adjacency=relation).words)
-        for relation in ("add_remove", "replace_one", "either")
-    }
-    local = " ".join(risk(RandomizedResponse("3/4")).words)
-    for text in (by_relation["replace_one"], local):
-        assert "which of two values a person's record has" in text
-        assert "in the data" not in text
-        assert "accuses" not in text
-    assert "two values" not in by_relation["add_remove"]
-    assert by_relation["either"].startswith(by_relation["add_remove"])
-    assert by_relation["either"].count("two values") == 1
-
-
-def test_an_exact_number_of_few_digits_is_not_rounded_in_words():
-    assert risk(ZCDP("2.56")).words[-2].endswith("at most 2.56 times α.")
-
-
-def test_a_picture_names_the_relation_that_was_said_and_once():
-    found = risk(Gaussian(5), adjacency="replace_one").plot(["0.1", "0.2"])
-    assert found.axes[0].get_legend().get_title().get_text().startswith("replace one record")
-    two = {"a": Gaussian(2), "b": Gaussian(3, sensitivity=2)}
-    figure = plot_risk(two, ["0.1", "0.2"], adjacency="add_remove")
-    said = figure.axes[0].get_legend().get_title().get_text()
-    assert " ".join(said.split()) == "add or remove one record, sensitivity 1 or sensitivity 2"
-    with pytest.raises(AdjacencyError):
-        plot_risk(PoissonSubsample(Gaussian(2), "1/100"), ["0.1"], adjacency="replace_one")

@@ -42,6 +42,7 @@ def test_the_largest_item_is_found(alpha, sigma, gamma, sampler):
         assert abs((high.upper - mp.log(alpha + 1) / (alpha - 1)) - expected) < mpf(10) ** -20
 
 
+@covering()
 @pytest.mark.parametrize("sampler", [sa.PoissonSubsample, sa.SubsampleWithoutReplacement])
 @pytest.mark.parametrize("gamma", [0, "1/1000", "1/2", "99/100"])
 @pytest.mark.parametrize("sigma", [1, 20])
