@@ -60,15 +60,7 @@ def test_what_was_run_is_said_in_few_digits(m):
     assert "= ≈" not in shown
 
 
-def test_a_history_is_said_by_its_floats():
-    words = describe(from_opacus_history([(1.1, 1 / 235, 3525)]))
-    assert "σ = 1.1 (as float64)" in words
-    assert "probability 0.00425531914893617 (as float64)" in words
-
-
-@pytest.mark.parametrize("row", [(1 / 235, 1.1, 3525), (1.1, 0.01), "row", (-1.0, 0.5, 3)])
-def test_a_row_that_is_no_step_says_what_a_row_is(row):
-    rows = r"a row of the history is \(noise multiplier, sampling rate, steps\)"
-    with pytest.raises(DomainError, match=rows) as caught:
-        from_opacus_history([row])
+def test_an_error_has_no_long_fraction():
+    with pytest.raises(DomainError) as caught:
+        from_opacus_history([(1 / 235, 1.1, 3525)])
     assert not _LONG_FRACTION.search(str(caught.value))

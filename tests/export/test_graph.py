@@ -4,18 +4,14 @@ import re
 import shutil
 
 import pytest
-from click.testing import CliRunner
 
 from symacct import (
-    Compose,
     Gaussian,
     Laplace,
     MissingPackageError,
     PoissonSubsample,
     PostProcess,
-    parse,
 )
-from symacct.cli import main
 
 STEP = PoissonSubsample(Gaussian(5), "1/1000")
 M = 5 * STEP + 10 * Laplace(3) + PostProcess(STEP)
@@ -57,17 +53,3 @@ def test_svg_needs_graphviz(monkeypatch):
     with pytest.raises(MissingPackageError, match=r"use \.mermaid or \.dot"):
         M.graph().svg()
     assert set(M.graph()._repr_mimebundle_()) == {"text/plain", "text/html"}
-
-
-def test_nothing_and_one():
-    assert str(Compose().graph()) == "Compose"
-    assert str(Gaussian(2).graph()) == "Gaussian, sigma=2"
-
-
-def test_the_command():
-    for form in ("tree", "mermaid", "dot"):
-        shown = CliRunner().invoke(main, ["graph", repr(M), "--form", form])
-        assert shown.exit_code == 0
-        graph = parse(repr(M)).graph()
-        assert shown.output.rstrip("\n") == (str(graph) if form == "tree" else getattr(graph, form))
-    assert CliRunner().invoke(main, ["graph", "Gausian(5)"]).exit_code == 2

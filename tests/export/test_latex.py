@@ -9,7 +9,6 @@ from pylatexenc import latexwalker as walker
 
 from symacct import (
     TCDP,
-    Compose,
     Curve,
     DistributionPair,
     DomainError,
@@ -17,7 +16,6 @@ from symacct import (
     Laplace,
     OrderError,
     PoissonSubsample,
-    PureDP,
     SubsampleWithoutReplacement,
     SymacctError,
     laws,
@@ -31,7 +29,6 @@ from symacct.papers.document import paper
 from tests import outputs
 from tests.export.test_formula import NO_FORMULA
 from tests.symbolic import (
-    ALPHA,
     LEAVES,
     NEED_NUMBERS,
     OPERATIONS,
@@ -157,11 +154,12 @@ def read_back(name):
 @pytest.mark.parametrize("name", [theorem.name for theorem in theorems()])
 def test_what_is_printed_is_what_was_evaluated(name):
     """The LaTeX, read as a reader reads it, has the value of rdp to 25 digits."""
-    for operation, kind in read_back(name):
-        assert_is_what_was_evaluated(name, operation, kind)
+    for place, (operation, kind) in enumerate(read_back(name)):
+        orders = (4, (Fraction(5, 2), INFINITY)[place % 2])
+        assert_is_what_was_evaluated(name, operation, kind, orders)
 
 
-def assert_is_what_was_evaluated(name, operation, kind):
+def assert_is_what_was_evaluated(name, operation, kind, orders=(4, Fraction(5, 2), INFINITY)):
     if (name, kind) in NO_FORMULA:
         return
     values = drawn(name, kind)
@@ -171,7 +169,7 @@ def assert_is_what_was_evaluated(name, operation, kind):
     except SymacctError:
         return
     # A hull is written at whole orders only, where its corners are.
-    for alpha in (4,) if operation == "Convexify" else (4, Fraction(5, 2), INFINITY):
+    for alpha in (4,) if operation == "Convexify" else orders:
         try:
             answer = FormulaAccountant(30).rdp(node.subs(values), alpha, by=name)
         except SymacctError:
@@ -197,38 +195,6 @@ def test_what_is_printed_for_a_composition():
 
 
 # --- the papers' notation
-
-
-def test_the_notation_of_the_sampled_gaussian():
-    tex = latex(STEP)
-    assert tex == (
-        "\\begin{align*}\n"
-        r"\epsilon_{\mathcal{M}}(\alpha) &= \frac{1}{\alpha - 1} \log\left( 1 + "
-        r"\sum_{l=2}^{\alpha} \binom{\alpha}{l} \gamma^{l} (1 - \gamma)^{\alpha - l} "
-        r"(e^{l (l - 1)/(2 \sigma^{2})} - 1) \right) " + "\\\\\n"
-        r"&\quad \qquad \text{for } \alpha = 2, 3, \dots " + "\\\\\n"
-        r"\epsilon_{\mathcal{M}}(\alpha) &= \frac{1}{\alpha - 1} \log\left( "
-        r"\int_{-\infty}^{\infty} "
-        r"\frac{(1 - \gamma + \gamma e^{(2 z - 1)/(2 \sigma^{2})})^{\alpha} "
-        r"e^{- z^{2}/(2 \sigma^{2})}}{\sigma \sqrt{2 \pi}} \, dz \right) " + "\\\\\n"
-        r"&\quad \qquad \text{for } \text{other } \alpha > 1" + "\n\\end{align*}"
-    )
-
-
-def test_the_relation_is_that_of_the_claim():
-    assert "&= " in latex(STEP, 4)
-    assert r"&\leq " in latex(STEP, 4, by="ZW19-T5")
-    assert r"&\geq " in latex(STEP, 4, by="ZW19-T6")
-
-
-def test_short_rows_stand_in_cases():
-    tex = latex(PureDP(A), by=None)
-    assert r"\alpha = \infty" in tex
-    short = Curve(ALPHA / 2, "upper", "either", at_infinity=3)
-    assert r"\begin{cases} \frac{\alpha}{2} & 1 < \alpha < \infty \\ 3 & \alpha = \infty" in latex(
-        short
-    )
-    assert latex(Gaussian(A)).count("alpha") == 2  # one row: that ε(∞) = ∞ goes without saying
 
 
 def test_long_formulas_are_broken_into_lines_that_fit(displays):
@@ -302,13 +268,6 @@ def test_what_is_no_name_is_refused(tex):
         latex(STEP, names={"sigma": tex})
 
 
-def test_names_are_a_mapping_of_symbols():
-    with pytest.raises(DomainError, match="needed a mapping"):
-        latex(STEP, names="q")
-    with pytest.raises(DomainError, match="needed a symbol or its name"):
-        latex(STEP, names={3: "q"})
-
-
 def test_two_symbols_never_look_alike():
     node = Gaussian(sympy.Symbol("x_1"), sympy.Symbol("x1"))
     with pytest.raises(DomainError, match=r"x1 and x_1 are both printed x_\{1\}"):
@@ -331,13 +290,6 @@ def test_a_notebook_shows_the_formula():
         assert commands(leaf._repr_latex_().strip("$")) <= FORMULA_COMMANDS
 
 
-def test_a_notebook_shows_the_expression_where_there_is_no_formula():
-    assert Curve(lambda alpha: alpha, kind="upper", adjacency="either")._repr_latex_() is None
-    many = Compose(*(Gaussian(k) for k in range(1, 40)))
-    assert many._repr_latex_() is None
-    assert Gaussian(sympy.Symbol("日"))._repr_latex_() is None
-
-
 # --- papers
 
 
@@ -355,11 +307,8 @@ def test_a_paper_has_its_parts():
         for name, by in (("exact", None), ("improved", "ZW19-T5"))
     )
     assert tex.count(exact) == 1
-    assert r"by its exact privacy profile, with no R{\'e}nyi order \cite[" in tex
     pinned = numbers.paper(delta="1e-8", alphas=[2], by="ZW19-T5")
-    assert "privacy profile" not in pinned
     assert pinned.count(by_orders) == pinned.count(r"\bibitem{CKS20}") == 1
-    assert "Here neighbouring datasets differ by adding or removing one record." in tex
 
 
 def test_a_paper_with_open_symbols_has_no_values():
@@ -371,18 +320,10 @@ def test_a_paper_with_open_symbols_has_no_values():
         STEP.paper(values={"sigma": 5})
 
 
-def test_a_paper_cites_every_theorem_that_its_minimum_uses():
-    tex = SubsampleWithoutReplacement(Gaussian(A), Q).paper()
-    for name in ("WBK19-T9", "WBK19-T27", "BLOG-C24", "TRIPLE-DOMINATED", "WBK19-C10"):
-        assert rf"\item[{name}]" in tex
-
-
 def test_a_paper_says_when_part_of_it_is_stated():
     mine = PoissonSubsample(
         Curve(lambda alpha: alpha / 9, kind="upper", adjacency="add_remove"), "1/9"
     )
-    tex = mine.paper(alphas=[2])
-    assert "as stated by the user" in tex
-    assert "Part of it is stated by the user" in tex
+    assert "Part of it is stated by the user" in mine.paper(alphas=[2])
     law = DistributionPair(laws.Poisson(3), laws.Poisson(2)).paper(alphas=[2])
     assert "GAL13" in law

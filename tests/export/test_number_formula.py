@@ -190,29 +190,6 @@ def test_without_a_formula_one_note_says_what_is_printed(expr):
     assert "formula of the Rényi curve" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--conversion", "exact"], "--delta"),
-        (["--rdp"], "--delta"),
-        (["--delta", "1e-5", "--alpha", "2"], "one of"),
-        (["--delta", "1e-5", "--epsilon", "2"], "one of"),
-        (["--document", "--epsilon", "2"], "--epsilon with --document"),
-        (["--document", "--delta", "1e-5", "--rdp"], "--rdp with --document"),
-    ],
-)
-def test_options_that_do_not_go_together(options, said):
-    result = run("latex", "Gaussian(2)", *options)
-    assert result.exit_code == 2
-    assert said in result.stderr
-
-
-def test_the_curve_stands_below_where_it_is_asked_for():
-    found = run("latex", "Gaussian(2)", "--delta", "1e-5", "--rdp").output
-    assert found.count(r"\begin{align*}") == 2
-    assert r"\epsilon_{\mathcal{M}}(\alpha) &= \frac{\alpha}{8}" in found
-
-
 def test_a_guarantee_without_a_mechanism_has_no_formula():
     g = Gaussian(2).epsilon("1e-5")
     with pytest.raises(DomainError, match="mechanism"):

@@ -34,7 +34,7 @@ from symacct.kernel.claims import Relation, adjacency
 from symacct.kernel.node import kinds
 from symacct.mechanisms.response import OF_OUTSIDE
 from tests.support import INFINITE, LEAVES
-from tests.thinning import examples
+from tests.thinning import covering, examples
 
 PACKAGE = {name: kind for name, kind in kinds().items() if kind.__module__.startswith("symacct.")}
 #: Operations on what is below alone: they ask nothing of the program.
@@ -165,13 +165,6 @@ def test_a_statement_and_an_explanation_say_each_premise(m):
         assert premise in m.explain(2).as_dict()["premises"]
 
 
-@pytest.mark.parametrize("m", [TreeAggregation(5, 1000), PoissonSubsample(Gaussian(5), "1/100")])
-def test_an_explanation_by_the_exact_profile_says_each_premise(m):
-    shown = m.explain(delta="1e-5")
-    assert shown.by_profile
-    assert all(premise in str(shown) for premise in own_premises(m))
-
-
 @given(st.data(), st.sampled_from(sorted(LEAVES)))
 @examples(150, 3000)
 def test_two_numbers_have_two_descriptions(data, name):
@@ -183,18 +176,6 @@ def test_two_numbers_have_two_descriptions(data, name):
             describe(over(second)),
             premises(over(second)),
         )
-
-
-def test_pairs_with_and_without_the_record_named_are_told_apart():
-    laws_of = (["9/10", "1/10"], ["1/2", "1/2"], "add_remove")
-    either, named = DistributionPair(*laws_of), DistributionPair(*laws_of, with_record="P")
-    assert "in either order" in describe(either)
-    assert "on the dataset with the record" in describe(named)
-    for over in (lambda m: m, lambda m: PoissonSubsample(m, "1/3")):
-        found = [
-            over(m).epsilon("1e-5", conversion="improved", orders=GRID) for m in (either, named)
-        ]
-        assert len({one.statement("short") for one in found}) == 2
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
@@ -227,6 +208,7 @@ def test_what_is_said_of_a_relation_is_of_the_one_that_is_read():
         assert tree.premises_for(Relation.REPLACE_ONE)[0] in said
 
 
+@covering()
 @pytest.mark.parametrize("bit", [RandomizedResponse("3/4"), RandomizedResponse.of_epsilon(1, 4)])
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("over", [PoissonSubsample, SubsampleWithoutReplacement])
@@ -238,22 +220,6 @@ def test_a_sampled_response_says_that_nobody_sees_who_answered(bit, relation, ov
         assert OF_OUTSIDE in found.statement(form)
     assert OF_OUTSIDE not in own_premises(wrap(over(bit, 1, relation)))
     assert OF_OUTSIDE not in own_premises(wrap(over(PureDP(1), "1/10", relation)))
-
-
-def test_a_sampled_response_says_so_beside_the_number():
-    report = PoissonSubsample(RandomizedResponse("3/4"), "1/10").report("1e-5")
-    assert OF_OUTSIDE in " ".join(str(report).split())
-    assert OF_OUTSIDE in report.as_dict()["assumed"]
-
-
-def test_a_shuffled_epoch_does_not_fit_the_words_of_an_allocation():
-    epoch = RandomAllocation(PureDP(1), 100).epsilon("1e-5", conversion="improved", orders=GRID)
-    for form in ("text", "short"):
-        said = epoch.statement(form)
-        assert "independently of" in said
-        assert "secret" in said
-    assert "shuffled" in "; ".join(own_premises(RandomAllocation(Gaussian(1), 100)))
-    assert own_premises(RandomAllocation(Gaussian(1), 1)) == own_premises(Gaussian(1))
 
 
 def test_a_stated_premise_stands_for_how_records_take_part_and_for_nothing_else():

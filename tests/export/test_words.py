@@ -1,18 +1,14 @@
 """What leaves, operations and theorems are called: one template each, for text and for LaTeX."""
 
-import copy
 import re
 
 import pytest
 import sympy
 
-from symacct import Gaussian, PoissonSubsample, PostProcess, theorem, theorems
+from symacct import Gaussian, PoissonSubsample, PostProcess, theorems
 from symacct.export.description import describe, describe_tex
 from symacct.export.latex.sentences import mathematics
 from symacct.kernel.node import Marked, kinds, pieces
-from symacct.kernel.theorem_registry import forget
-from symacct.papers.statement import statement, training
-from tests.outputs import tex
 from tests.symbolic import LEAVES, OPERATIONS
 
 OURS = {name: kind for name, kind in kinds().items() if kind.__module__.startswith("symacct.")}
@@ -55,43 +51,6 @@ def test_an_author_s_leaf_is_called_what_its_class_says():
     open_one = Rounded(sympy.Symbol("sigma", positive=True))
     assert describe_tex(open_one) == r"rounded noise ($\sigma$)"
     assert describe(Plain(3)).startswith("the mechanism Plain (")
-
-
-def test_an_author_marks_the_mathematics_of_an_assumption():
-    stated = theorems()[0]
-    theorem(
-        "MARKED",
-        operation=PoissonSubsample,
-        **{name: getattr(stated, name) for name in ("kind", "source", "orders", "adjacency")},
-        monotone=True,
-        status="proved",
-        default=False,
-        applies=lambda node: "never",
-        assumes="a rate $γ <= 1/5$ for 5 % of it",
-    )(lambda ctx, eps, alpha, gamma: 2 * eps(alpha))
-    try:
-        made = next(one for one in theorems() if one.name == "MARKED")
-        assert made.assumes == "a rate γ <= 1/5 for 5 % of it"
-        assert tex(made.assumes) == r"a rate $\gamma \leq 1/5$ for 5 {\%} of it"
-    finally:
-        forget("MARKED")
-
-
-def test_a_sign_that_is_not_ours_marks_nothing():
-    said = statement(Gaussian(5).epsilon("1e-5"), "latex", preface="It cost $5, or 6 $α")
-    assert said.startswith(r"It cost {\$}5, or 6 {\$}$\alpha$ The released")
-    assert tex(Marked("it cost $5")) == r"it cost {\$}5"
-    run = training(60_000, 256, "1e-3", 3516, "15", "poisson")
-    assert "standard deviation 1e-3 C was" in run
-    assert r"standard deviation $10^{-3} C$ was" in statement(
-        Gaussian(5).epsilon("1e-5"), "latex", preface=run
-    )
-
-
-def test_marks_are_kept_by_what_copies_a_sentence():
-    sentence = Marked("a rate $γ$")
-    assert copy.deepcopy(sentence).template == "a rate $γ$"
-    assert Marked(sentence).template == "a rate $γ$"
 
 
 def test_each_of_several_runs_has_a_sample_and_says_so_once():
