@@ -285,8 +285,8 @@ def test_the_command(tmp_path):
     for arguments in [
         [*runs[1:], "--by", "ZW19-T5"],
         [*over[1:], "--also", "ZW19-T5"],
-        [repr(M), "--out", str(tmp_path / "p.gif")],
-        [repr(M), "--out", str(tmp_path / "no" / "p.png")],
+        ["Gaussian(5)", "--out", str(tmp_path / "p.gif")],
+        ["Gaussian(5)", "--out", str(tmp_path / "no" / "p.png")],
         ["Gaussian(sigma)", "--out", str(tmp_path / "p.png")],
         [repr(M), "--by", "ZW19-T55", "--out", str(tmp_path / "p.png")],
     ]:
