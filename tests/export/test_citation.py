@@ -103,6 +103,14 @@ def test_a_curve_that_the_user_states_has_no_work_to_cite():
     assert "nothing to cite" in text
 
 
+def test_a_source_of_the_user_s_own_is_cited_by_its_own_key():
+    text = bibtex([Source("me & you", "notebook {3}, p. 5 % of @all")])
+    (entry,) = bibtexparser.loads(text).entries
+    assert entry["ID"] == "me---you"
+    assert r"{\%}" in entry["note"]
+    assert text.count("{") == text.count("}")
+
+
 @pytest.mark.parametrize("key", sorted(WORKS))
 def test_every_work_of_the_bibliography_is_complete(key):
     work = WORKS[key]
