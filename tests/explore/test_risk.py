@@ -26,6 +26,7 @@ from symacct import (
     Laplace,
     PermuteAndFlip,
     PoissonSubsample,
+    PostProcess,
     PureDP,
     RandomizedResponse,
     Skellam,
@@ -104,6 +105,21 @@ def test_small_errors_of_the_second_kind_beside_large_powers(level):
     z = 0 if level == "1/2" else far_quantile(number(level))
     assert close(risk(Gaussian("1/50"), digits=8).tpr(level), tail(z - 50), 8)
     assert close(Gaussian("1/50").tradeoff(level, digits=8), tail(50 - z), 8)
+
+
+@pytest.mark.parametrize(
+    ("m", "kind"),
+    [
+        (PostProcess(Gaussian(2)), Kind.UPPER),
+        (PoissonSubsample(Gaussian(2), 1), Kind.EXACT),
+        (SubsampleWithoutReplacement(Gaussian(2), 1), Kind.EXACT),
+    ],
+)
+def test_what_is_gaussian_noise_again_has_its_numbers(m, kind):
+    found = risk(m)
+    assert found.mu.claim.kind is kind
+    assert close(found.mu, MP.mpf(1) / 2, 6)
+    assert not found.open_ends
 
 
 def test_of_what_is_nearly_gaussian_fewer_digits_are_told():
