@@ -17,7 +17,8 @@ from symacct import (
     PureDP,
     SubsampleWithoutReplacement,
 )
-from tests import independent, random_triples
+from tests import independent
+from tests.analysis import random_triples
 from tests.analysis.test_triples import COLLINEAR, EQUILATERAL, OPPOSITE
 from tests.thinning import covering, some
 

@@ -31,7 +31,7 @@ from symacct import (
 )
 from symacct.cli import main
 from symacct.evidence.certificates import FORMS
-from tests.altered_certificates import FORGED, altered, moved, text_of
+from tests.evidence.altered_certificates import FORGED, altered, moved, text_of
 from tests.thinning import covering, some
 
 CHECKER = Path(__file__).parents[2] / "checker"

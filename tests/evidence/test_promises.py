@@ -15,9 +15,9 @@ from symacct.evidence.vectors import FILES, count_of, line
 from symacct.evidence.vectors.answers import double, node_of
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.claims import Kind
+from tests.evidence.vector_checks import NoMethodError, check
 from tests.soak.checks import checks
 from tests.thinning import some
-from tests.vector_checks import NoMethodError, check
 
 ROOT = Path(__file__).parents[2]
 ASKED = {"rdp": "order", "epsilon": "delta", "delta": "epsilon"}

@@ -28,6 +28,7 @@ from symacct.kernel.accountant import FormulaAccountant
 from symacct.papers.document import paper
 from tests import outputs
 from tests.export.test_formula import NO_FORMULA
+from tests.export.tex_reader import Display
 from tests.symbolic import (
     LEAVES,
     NEED_NUMBERS,
@@ -43,7 +44,6 @@ from tests.symbolic import (
     mp_number,
     pairs_of,
 )
-from tests.tex_reader import Display
 from tests.thinning import in_a_soak, thinned
 
 INFINITY = float("inf")

@@ -1,4 +1,4 @@
-"""Curves, lower bounds and profiles against all laws of small mechanisms; tests/brute_force.py."""
+"""Curves, lower bounds and profiles against all laws of small mechanisms; tests/laws/brute_force.py."""
 
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ from symacct import (
     SubsampleWithoutReplacement,
 )
 from symacct.kernel.claims import Kind
-from tests.brute_force import (
+from tests.laws.brute_force import (
     FLOATS,
     INFINITY,
     NUMBERS,

@@ -2,7 +2,7 @@
 
 `python -m tests.soak.checks [--count N] [--minutes M] [--kept FILE]` draws questions, has each
 answered between two proved ends, and asks others: a quadrature, an enumeration or a closed form of
-tests/vector_checks.py, another engine of symacct's, and the checker, where there is one, about its
+tests/evidence/vector_checks.py, another engine of symacct's, and the checker, where there is one, about its
 certificate. It prints how many checks of each kind were made and what failed, with the words that
 ask again. SOAK_SEED draws the same, JOBS is how many processes ask. What agrees in float64 only is
 counted apart: it is too weak to be one of the million. FILE keeps what became of each block, so
@@ -30,7 +30,7 @@ from symacct.evidence.vectors.answers import double, node_of
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import SymacctError
-from tests.vector_checks import NoMethodError, check
+from tests.evidence.vector_checks import NoMethodError, check
 
 CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
 WEAK = {"float64", "float64 engine"}

@@ -17,7 +17,7 @@ At the order ∞ the sums are maxima and G is the ratio.
 all of them, up to post-processing, or raises Undecided: an ε-DP mechanism is a mixture of the
 extreme ones, whose likelihoods are the extreme rays of {v: v_i <= e^ε v_j}.
 
-`python -m tests.brute_force DRAWS SEED [SECONDS]` prints what draws find.
+`python -m tests.laws.brute_force DRAWS SEED [SECONDS]` prints what draws find.
 """
 
 import itertools
