@@ -20,7 +20,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # Numpy starts a thread for each core in each of the hundred processes, and they wait busily.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# gmpy2 is here for tests/evidence/vector_checks.py alone: what is tested computes as it does without it.
+# gmpy2 is here for tests/evidence/vector_checks.py alone: what is tested does without it.
 os.environ.update(MPMATH_NOGMPY="1", SYMPY_GROUND_TYPES="python")
 
 settings.register_profile(

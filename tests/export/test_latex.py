@@ -26,7 +26,7 @@ from symacct.export.latex.printer import WIDTH, width_of
 from symacct.export.latex.sentences import NAMING_COMMANDS, symbol_latex
 from symacct.kernel.accountant import FormulaAccountant
 from symacct.papers.document import paper
-from tests import outputs
+from tests.export import outputs
 from tests.export.test_formula import NO_FORMULA
 from tests.export.tex_reader import Display
 from tests.symbolic import (

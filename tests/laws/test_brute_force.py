@@ -1,4 +1,4 @@
-"""Curves, lower bounds and profiles against all laws of small mechanisms; tests/laws/brute_force.py."""
+"""Curves, lower bounds and profiles against all laws of small mechanisms; brute_force.py."""
 
 from fractions import Fraction
 

@@ -15,7 +15,7 @@ from symacct.export.figures import figure, save
 from symacct.export.latex.sentences import plain_tex
 from symacct.export.tables import table
 from symacct.papers.document import PACKAGES
-from tests import outputs
+from tests.export import outputs
 
 PLACE = Path("out/paper")
 DEBIAN = "texlive-latex-base texlive-latex-recommended texlive-science texlive-pictures lmodern"

@@ -2,11 +2,11 @@
 
 `python -m tests.soak.checks [--count N] [--minutes M] [--kept FILE]` draws questions, has each
 answered between two proved ends, and asks others: a quadrature, an enumeration or a closed form of
-tests/evidence/vector_checks.py, another engine of symacct's, and the checker, where there is one, about its
-certificate. It prints how many checks of each kind were made and what failed, with the words that
-ask again. SOAK_SEED draws the same, JOBS is how many processes ask. What agrees in float64 only is
-counted apart: it is too weak to be one of the million. FILE keeps what became of each block, so
-that several runs make one count.
+tests/evidence/vector_checks.py, another engine of symacct's, and the checker, where there is one,
+about its certificate. It prints how many checks of each kind were made and what failed, with the
+words that ask again. SOAK_SEED draws the same, JOBS is how many processes ask. What agrees in
+float64 only is counted apart: it is too weak to be one of the million. FILE keeps what became of
+each block, so that several runs make one count.
 """
 
 import argparse

@@ -1,4 +1,8 @@
-"""`python -m tests.surface.record [names expressions commands]` writes the surface down anew."""
+"""`python -m tests.surface.record [names expressions commands]` writes the surface down anew.
+
+Of expressions and commands what stands in their files is asked again; a new one is a line there
+that has its "text" or its "command" alone.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,12 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.surface import commands, draws, names, questions
+from tests.surface import commands, names, questions
 
 HERE = Path(__file__).parent
 EXPRESSIONS, COMMANDS, NAMES = (
     HERE / name for name in ("expressions.jsonl", "commands.jsonl", "names.json")
 )
-COUNT = 2000
 
 
 def _written(path: Path, work: Callable[[Any], dict[str, Any]], asked: Iterable[Any]) -> None:
@@ -27,9 +30,9 @@ def _written(path: Path, work: Callable[[Any], dict[str, Any]], asked: Iterable[
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def of_command(command: tuple[str, ...]) -> dict[str, Any]:
+def of_command(command: list[str]) -> dict[str, Any]:
     """The row of a command line."""
-    return {"command": command, "answer": commands.answer(command)}
+    return {"command": command, "answer": commands.answer(tuple(command))}
 
 
 def record(parts: Iterable[str]) -> None:
@@ -38,9 +41,9 @@ def record(parts: Iterable[str]) -> None:
         text = json.dumps(names.names(), indent=0, ensure_ascii=False, sort_keys=True)
         NAMES.write_text(text + "\n", encoding="utf-8")
     if "expressions" in parts:
-        _written(EXPRESSIONS, questions.row_of, list(draws.expressions(COUNT))[:COUNT])
+        _written(EXPRESSIONS, questions.row_of, [row["text"] for row in read(EXPRESSIONS)])
     if "commands" in parts:
-        _written(COMMANDS, of_command, list(commands.commands()))
+        _written(COMMANDS, of_command, [row["command"] for row in read(COMMANDS)])
 
 
 def read(path: Path) -> list[dict[str, Any]]:
