@@ -7,7 +7,8 @@ EACH seconds (30) without a fault. Which tests these are, one run of the whole s
 soon as it is known: a run that is cut goes on from there. What ran which line is remembered in
 out/mutants/ with its commit: a later draw moves the lines to where they are now, and asks no test
 that came since. A survivor is then read: whether it gives a wrong number, or steers a search, a
-speed, a look. docs/evidence.md has the judgement of the last draws.
+speed, a look. docs/evidence.md has the judgement of the last draws. Of tests that have gone since,
+or have another name, those that are left of the module's stand in.
 """
 
 import json
@@ -67,7 +68,7 @@ class Running:
             self._run(times)
         self.commit = commit.read_text().strip()
         collect = "-m", "pytest", "-q", "--collect-only", "-o", "addopts="
-        self._there = set(said_by(sys.executable, *collect).splitlines())
+        self.there = set(said_by(sys.executable, *collect).splitlines())
         self._seconds = Counter()
         for case in ElementTree.parse(times).iter("testcase"):  # noqa: S314 (our own)
             name = f"{case.get('classname')}::{case.get('name')}"
@@ -97,6 +98,10 @@ class Running:
         *classes, plain = plain.split("::")
         return [*classes, f"{plain}[{case}"]
 
+    def _left(self, contexts):
+        """The tests of coverage's contexts that there are."""
+        return {name.rpartition("|")[0] for name in contexts} & self.there
+
     def tests(self, module, line):
         """Those that run a line, or where nothing is known of it what runs its file: one of each
 
@@ -112,10 +117,9 @@ class Running:
         for path in data.measured_files():
             if path.endswith("/" + module):
                 contexts = data.contexts_by_lineno(path)
-        found = set(contexts.get(line, ())) - {""}
-        if not found:  # run as the module is imported, which is before any test
-            found = set().union(*contexts.values()) - {""}
-        names = {name.rpartition("|")[0] for name in found} & self._there
+        names = self._left(contexts.get(line, ()))
+        # Run as the module is imported, which is before any test, or by tests that have gone.
+        names = names or self._left(set().union(*contexts.values()))
         by_time = sorted(names, key=self.seconds)
         seen, ranked = Counter(), []
         for test in by_time:
@@ -185,7 +189,7 @@ def main():
             print(f"{number} of {count}, {took:.0f} s: {dict(found)}", end="\r", file=sys.stderr)
         print(f"{count} mutants, seed {seed}: {dict(found)}")
         entries = map(json.loads, kept.read_text().splitlines())
-        saw = sorted({entry["by"] for entry in entries if entry.get("by")})
+        saw = sorted({entry["by"] for entry in entries if entry.get("by")} & running.there)
         status, printed = pytest_run(folder, saw)
         print("without a fault, the tests that saw one", "fail:\n" + printed if status else "pass")
         return status
