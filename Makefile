@@ -103,7 +103,7 @@ planted: $(VENV)/test.stamp
 	$(BIN)/python -m tests.verify.planted $(if $(FULL),--full) $(if $(KEPT),--kept $(KEPT))
 
 mutants: $(VENV)/mutants.stamp
-	JOBS=$(JOBS) $(BIN)/python -m $(if $(MODULE),tests.soak.mutants $(MODULE),tests.soak.package_mutants)
+	JOBS=$(JOBS) $(BIN)/python -m tests.soak.package_mutants $(MODULE)
 
 certificates: $(VENV)/test.stamp
 	$(BIN)/python -m pytest tests/evidence/test_certificates.py --hypothesis-profile=soak

@@ -5,34 +5,11 @@ from collections import Counter, defaultdict
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import settings
 
 from tests.lowest import lowest
-from tests.soak import bounded
 from tests.soak import conftest as soaking
-from tests.soak.mutants import CONCERNED, ROOT, concerning, mutants
+from tests.soak.mutants import mutants
 from tests.soak.package_mutants import line_before
-
-
-def test_only_the_soak_draws_new_examples():
-    laws, soak = (settings.get_profile(name) for name in ("laws", "soak"))
-    assert laws.derandomize
-    assert not soak.derandomize
-    assert soak.max_examples >= 10 * laws.max_examples
-    assert soak.phases == laws.phases
-
-
-def test_a_law_that_fails_in_the_soak_is_kept_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(bounded, "FOUND", tmp_path / "found.txt")
-    monkeypatch.setenv("SOAK_SEED", "7")
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    name = "tests/test_x.py::test_y[a b]"
-    for failed, keywords in ((True, ["hypothesis"]), (False, ["hypothesis"]), (True, [])):
-        for test in (name, name):
-            bounded.pytest_runtest_logreport(
-                SimpleNamespace(when="call", failed=failed, keywords=keywords, nodeid=test)
-            )
-    assert bounded.found() == [(7, name)]
 
 
 @pytest.mark.parametrize(("vacuous", "status"), [(3, 0), (7, 1), (12, 1)])
@@ -69,11 +46,6 @@ def test_a_line_is_found_where_it_was_or_after_what_stood_before_it():
     assert [line_before(before, now, line) for line in range(1, 7)] == [1, 1, 3, 3, 3, 4]
     with pytest.raises(ValueError, match="found line 7"):
         line_before(before, now, 7)
-
-
-def test_the_tests_that_concern_a_module_exist():
-    for name in CONCERNED:
-        assert all((ROOT / test).exists() for test in concerning(name))
 
 
 def test_the_lowest_versions_are_those_allowed():

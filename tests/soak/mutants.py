@@ -1,78 +1,22 @@
-"""Small faults put into a module, one at a time: which ones do the tests that concern it not see?
+"""Small faults in the text of a module, each as `line: before → after, in: …`, and runs with one.
 
-`python -m tests.soak.mutants analysis/densities.py`, or `make mutants MODULE=…`, works on
-copies in a temporary directory, prints every survivor as `line: before → after, in: …` and ends
-with status 1 if there is one. MUTANTS bounds how many are drawn, from the seed SEED; JOBS run at
-once; FAULTS=bounds turns round ends of balls and unions alone. Many a survivor is none: a
-steering float, a speed, a limit. They are for reading, not for counting.
+Tests are run in a copy of the tree, which has a module with a fault in the place of its own.
 """
 
 import ast
 import os
-import random
 import resource
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from pathlib import Path
-from queue import Queue
 
 ROOT = Path(__file__).resolve().parents[2]
 MEMORY = 4 << 30
 OUT_OF_TIME = -signal.SIGXCPU
 WAITED = 20  # seconds for each of processor time, on a machine that does much else
-
-PAIRS = (
-    "tests/analysis/test_integrals.py tests/analysis/test_pair_densities.py "
-    "tests/theory/test_pair_sampling.py"
-)
-SAMPLED = "tests/kernel/sums/test_sampled_gaussian.py tests/kernel/sums/test_sampled_laplace.py"
-MIXTURE = "tests/kernel/sums/test_mixture.py tests/kernel/sums/test_exponentials.py"
-#: The tests that concern a module; of the names that begin its path the longest counts.
-CONCERNED = {
-    "": "tests",
-    "kernel/claims.py": "tests/kernel/test_claims.py tests/kernel/test_user_theorem.py "
-    "tests/kernel/test_directions.py",
-    "theory/conversion/": "tests/theory/test_conversions.py tests/kernel/test_search.py",
-    "baselines/exponential_runs.py": "tests/baselines/test_exponential_runs.py",
-    "baselines/shuffle.py": "tests/baselines/test_shuffle.py",
-    "kernel/sums/hull.py": "tests/kernel/test_convexity.py tests/laws/test_operations.py",
-    "analysis/": f"{PAIRS} tests/mechanisms/test_pairs.py {SAMPLED}",
-    "analysis/sampled_gaussian.py": SAMPLED,
-    "analysis/sampled_laplace.py": SAMPLED,
-    "analysis/lognormal.py": "tests/profile/test_allocated.py",
-    "analysis/laplace_sums.py": "tests/profile/test_allocated_laplace.py",
-    "profile/losses/allocated.py": "tests/profile/test_allocated.py "
-    "tests/profile/test_allocated_laplace.py",
-    "analysis/triangles.py": "tests/profile/test_bounds_of_balls.py tests/analysis/test_worst.py "
-    "tests/analysis/test_lattice.py",
-    "analysis/worst_triangle.py": "tests/analysis/test_worst.py tests/analysis/test_lattice.py",
-    "profile/": "tests/profile",
-    "adversary/search.py": "tests/profile/test_bounds_of_balls.py tests/adversary/test_falsify.py",
-    "analysis/normal_mixtures.py": "tests/analysis/test_normal_mixtures.py",
-    "mechanisms/matrix.py": "tests/mechanisms/test_matrix.py",
-    "mechanisms/noisy_max.py": "tests/mechanisms/test_sparse_vector.py",
-    "mechanisms/sparse_vector.py": "tests/mechanisms/test_sparse_vector.py",
-    "mechanisms/": f"tests/mechanisms/test_pairs.py {PAIRS}",
-    "operations/descent.py": "tests/operations/test_sampled_descent.py",
-    "operations/recipes.py": "tests/operations/test_replacement.py",
-    "kernel/sums/order_search.py": "tests/kernel/test_search.py",
-    **dict.fromkeys(
-        (
-            "kernel/sums/",
-            "analysis/series.py",
-            "analysis/series.py",
-            "analysis/series.py",
-        ),
-        "tests/kernel/sums",
-    ),
-    "kernel/sums/binomial_sums.py": MIXTURE,
-}
 
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
 ARITHMETIC |= {ast.Pow: ast.Mult, ast.FloorDiv: ast.Div}
@@ -188,11 +132,6 @@ def sections(source):
     return {head: range(n, end) for (n, head), end in zip(heads, ends, strict=False)}
 
 
-def concerning(module):
-    name = max((name for name in CONCERNED if module.startswith(name)), key=len)
-    return CONCERNED[name].split()
-
-
 def copied(folder):
     """What git keeps of the tree, as it is now."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)  # noqa: S607
@@ -236,56 +175,3 @@ def pytest_run(folder, tests, *options, seconds=None):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-
-
-def survivors(module, drawn, jobs, tests):
-    """The descriptions of those of the drawn mutants that no test sees, as they are found."""
-    with tempfile.TemporaryDirectory() as folder:
-        copies = Queue()
-        for number in range(jobs):
-            copy = Path(folder, str(number))
-            copied(copy)
-            copies.put(copy)
-        path = Path("symacct", module)
-        start = time.monotonic()
-        if pytest_run(copy, tests, "-x")[0]:
-            sys.exit(f"{' '.join(tests)}: found failures without a mutant, needed none")
-        seconds = int(30 + 4 * (time.monotonic() - start))
-
-        def survives(numbered):
-            number, (_, text) = numbered
-            copy = copies.get()
-            put(copy / path, text, number)
-            survived = pytest_run(copy, tests, "-x", seconds=seconds)[0] == 0
-            copies.put(copy)
-            return survived
-
-        with ThreadPoolExecutor(jobs) as pool:
-            try:
-                for (description, _), survived in zip(
-                    drawn, pool.map(survives, enumerate(drawn)), strict=True
-                ):
-                    if survived:
-                        yield description
-            finally:
-                pool.shutdown(cancel_futures=True)  # an interrupt waits for those that run
-
-
-def main(module, *tests):
-    seed = int(os.environ.get("SEED", 0))
-    source = (ROOT / "symacct" / module).read_text()
-    drawn = list(mutants(source, FAULTS[os.environ.get("FAULTS", "all")]))
-    every, most = len(drawn), int(os.environ.get("MUTANTS", len(drawn)))
-    drawn = random.Random(seed).sample(drawn, min(most, every))
-    tests = [name for name in tests or concerning(module) if (ROOT / name.split("::")[0]).exists()]
-    print(f"{module}: {len(drawn)} of {every} mutants, seed {seed}, {' '.join(tests)}", flush=True)
-    found = 0
-    for description in survivors(module, drawn, int(os.environ.get("JOBS", 2)), tests):
-        found += 1
-        print(f"{module}:{description}", flush=True)
-    print(f"{module}: {len(drawn) - found} of {len(drawn)} seen", flush=True)
-    return found > 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

@@ -1,14 +1,16 @@
-"""Small faults drawn over the whole package: which does no test see that runs the line?
+"""Small faults drawn over the package: which does no test see that runs the line?
 
-`make mutants` without a module draws MUTANTS of them (400) by SEED, plants one at a time in a copy
-of the tree, and runs the tests that run its line, the quickest of each kind first: those that take
-EACH seconds (30) without a fault. Which tests these are, one run of the whole suite under
-`coverage` has found before, and their times. Each verdict is a line of out/mutants/SEED.jsonl as
-soon as it is known: a run that is cut goes on from there. What ran which line is remembered in
-out/mutants/ with its commit: a later draw moves the lines to where they are now, and asks no test
-that came since. A survivor is then read: whether it gives a wrong number, or steers a search, a
-speed, a look. docs/evidence.md has the judgement of the last draws. Of tests that have gone since,
-or have another name, those that are left of the module's stand in.
+`make mutants` draws MUTANTS of them (400) by SEED, with MODULE=analysis/densities.py all that this
+module has, and with FAULTS=bounds those that turn round ends of balls and unions alone. It plants
+one at a time in a copy of the tree, and runs the tests that run its line, the quickest of each
+kind first: those that take EACH seconds (30) without a fault. Which tests these are, one run of
+the whole suite under `coverage` has found before, and their times. Each verdict is a line of
+out/mutants/SEED.jsonl (SEED and the module's name) as soon as it is known: a run that is cut goes
+on from there. What ran which line is remembered in out/mutants/ with its commit: a later draw moves
+the lines to where they are now, and asks no test that came since; where the tests of a line have
+gone, or have another name, those of its module stand in. A survivor is then read: whether it gives
+a wrong number, or steers a search, a speed, a look. docs/evidence.md has the judgement of the last
+draws.
 """
 
 import json
@@ -26,7 +28,7 @@ from itertools import islice
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.soak.mutants import OUT_OF_TIME, ROOT, copied, edited, edits, put, pytest_run
+from tests.soak.mutants import FAULTS, OUT_OF_TIME, ROOT, copied, edited, edits, put, pytest_run
 
 OUT = ROOT / "out/mutants"
 FEW, MANY = 12, 300
@@ -39,13 +41,13 @@ def said_by(*command, check=True):
     return subprocess.run(command, cwd=ROOT, check=check, capture_output=True, text=True).stdout
 
 
-def drawn(count, seed):
-    """(module, line, description, edit) of so many faults of the package."""
-    every = []
-    for path in sorted((ROOT / "symacct").rglob("*.py")):
+def drawn(count, seed, only):
+    """(module, line, description, edit) of so many faults of the package, or of one module."""
+    every, faults = [], FAULTS[os.environ.get("FAULTS", "all")]
+    for path in sorted((ROOT / "symacct").glob(only or "**/*.py")):
         module = str(path.relative_to(ROOT))
-        every += [(module, *edit) for edit in edits(path.read_text())]
-    return random.Random(seed).sample(every, count)
+        every += [(module, *edit) for edit in edits(path.read_text(), faults)]
+    return random.Random(seed).sample(every, min(count or len(every), len(every)))
 
 
 def line_before(before, now, line):
@@ -165,16 +167,18 @@ def judged(copy, number, mutant, running, seconds):
         put(path, source, 2 * number)
 
 
-def main():
-    count, seed = int(os.environ.get("MUTANTS", 400)), int(os.environ.get("SEED", 0))
-    seconds = float(os.environ.get("EACH", 30))
-    running, kept = Running(), OUT / f"{seed}.jsonl"
+def main(only=""):
+    most, seed = int(os.environ.get("MUTANTS", 0 if only else 400)), int(os.environ.get("SEED", 0))
+    seconds, every = float(os.environ.get("EACH", 30)), drawn(most, seed, only)
+    if not every:
+        sys.exit(f"{only}: found no fault to plant")
+    running, kept = Running(), OUT / f"{seed}{only.replace('/', '.').removesuffix('.py')}.jsonl"
     known = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     found = Counter(entry["verdict"] for entry in known)
     with tempfile.TemporaryDirectory() as folder, kept.open("a") as out:
         copied(folder)
         before = {(entry["module"], *entry["edit"]) for entry in known}
-        for number, mutant in enumerate(drawn(count, seed), 1):
+        for number, mutant in enumerate(every, 1):
             module, _, fault, edit = mutant
             if (module, *edit) in before:
                 continue
@@ -186,14 +190,15 @@ def main():
             if verdict["verdict"] != "seen":
                 print(f"{module}:{fault}: {verdict['verdict']}", flush=True)
             took = time.monotonic() - start
-            print(f"{number} of {count}, {took:.0f} s: {dict(found)}", end="\r", file=sys.stderr)
-        print(f"{count} mutants, seed {seed}: {dict(found)}")
+            shown = f"{number} of {len(every)}, {took:.0f} s: {dict(found)}"
+            print(shown, end="\r", file=sys.stderr)
+        print(f"{len(every)} mutants, seed {seed}: {dict(found)}")
         entries = map(json.loads, kept.read_text().splitlines())
         saw = sorted({entry["by"] for entry in entries if entry.get("by")} & running.there)
-        status, printed = pytest_run(folder, saw)
+        status, printed = pytest_run(folder, saw) if saw else (0, "")
         print("without a fault, the tests that saw one", "fail:\n" + printed if status else "pass")
         return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
