@@ -12,7 +12,6 @@ from symacct import (
     Accountant,
     DiscreteGaussian,
     DiscreteLaplace,
-    DomainError,
     Gaussian,
     GroupPrivacy,
     LimitError,
@@ -23,7 +22,6 @@ from symacct import (
     Skellam,
     SubsampleWithoutReplacement,
     baselines,
-    from_json,
     parse,
 )
 from symacct.codegen.constants import in_float64
@@ -250,26 +248,6 @@ def test_groups_are_the_noise_at_that_many_times_the_sensitivity(kind):
         assert (group.lower, group.upper) == (alone.lower, alone.upper)
 
 
-@pytest.mark.parametrize("kind", DRAWN)
-def test_text_json_words_and_code(kind):
-    node = 10 * PoissonSubsample(kind("5/2", 2), "1/100")
-    assert parse(repr(node)) is node
-    assert from_json(node.to_json()) is node
-    assert "discrete" in node.epsilon("1e-6").statement().lower() or "Skellam" in repr(node)
-    assert r"\epsilon" in node.latex()
-    assert SubsampleWithoutReplacement(kind(2), "1/9").rdp(3).upper < kind(2).rdp(3).lower
-    assert "double rdp" in kind(2, 2).code("c", points=20, max_order=32)
-
-
-@pytest.mark.parametrize("kind", DRAWN)
-@pytest.mark.parametrize(
-    "arguments", [(0,), (-1,), (2, 0), (2, "1/2"), (2, -1), ("inf",), (2, "x")]
-)
-def test_bad_input(kind, arguments):
-    with pytest.raises(DomainError, match=rf"{kind.__name__}, \w+: found"):
-        kind(*arguments)
-
-
 def test_discrete_laplace_of_sensitivity_1_is_randomized_response():
     for alpha in (1, Fraction(5, 4), 3, INFINITY):
         ours, known = DiscreteLaplace(2).rdp(alpha), PureDP("1/2").rdp(alpha)
@@ -304,7 +282,7 @@ def test_dp_accounting_s_values_are_just_above_ours(text, at, delta, epsilon, ru
     assert Fraction(epsilon) < least + Fraction(grid)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 def test_the_published_bound_of_skellam_noise_is_above_its_curve(seed):
     """AKL21's bound, and how much it leaves: at most what it adds to the Gaussian's line."""
     draw = random.Random(seed)
@@ -322,12 +300,6 @@ def test_the_published_bound_of_skellam_noise_is_above_its_curve(seed):
 def test_the_published_bound_is_about_whole_orders(alpha):
     with pytest.raises(OrderError, match="order"):
         baselines.skellam_bound(alpha, 3)
-
-
-@pytest.mark.parametrize("arguments", [(2, 0), (2, -1), (2, 3, 0), (2, 3, 1, -1), ("x", 3)])
-def test_the_published_bound_of_bad_input(arguments):
-    with pytest.raises(DomainError, match="found"):
-        baselines.skellam_bound(*arguments)
 
 
 def test_noise_on_whole_numbers_approaches_the_continuous_one():

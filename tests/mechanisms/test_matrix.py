@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import sympy
 
-import symacct
 from symacct import (
     AdjacencyError,
     AssumptionError,
@@ -24,8 +23,6 @@ from symacct import (
     PoissonSubsample,
     SubsampleWithoutReplacement,
     TreeAggregation,
-    from_json,
-    parse,
 )
 from symacct.interop import floats, from_dp_event
 from symacct.mechanisms import matrix
@@ -173,7 +170,7 @@ def test_falling_coefficients_have_their_worst_steps_first():
     assert m.sensitivity**2 == sum(x * x for x in moved)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_curve_against_the_gaussian_of_that_norm(seed):
     draw = random.Random(seed)
     sigma, alpha = Fraction(draw.randint(3, 40), 7), Fraction(draw.randint(11, 90), 10)
@@ -209,11 +206,7 @@ def test_no_strategy_is_composition_of_steps():
 @pytest.mark.parametrize(
     "m", [MatrixMechanism([[1, 0], ["1/2", 1]], 4), TreeAggregation(4, 5)], ids=repr
 )
-def test_text_json_words_exact_profile_and_sampling(m):
-    node = 10 * PoissonSubsample(m, "1/100")
-    assert parse(repr(node)) is node
-    assert from_json(node.to_json()) is node
-    assert "σ = 4" in node.epsilon("1e-6").statement()
+def test_exact_profile_and_sampling(m):
     same = Gaussian(4, m.sensitivity)
     found, expected = (one.delta(1, conversion="exact").delta for one in (m, same))
     assert (found.lower, found.upper) == (expected.lower, expected.upper)
@@ -243,24 +236,6 @@ def test_dp_accounting_s_single_trees():
             from_dp_event(tree(noise_multiplier=2.5, step_counts=counts), "replace_special")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([], 1), "found \\[\\], needed rows"),
-        (([[1, 0], [1]], 1), "rows of one length"),
-        (([[0, 0]], 1), "not all 0"),
-        (([["x"]], 1), "found 'x'"),
-        ((5, 1), "needed a list"),
-        (([[1]], 0), "sigma: found 0"),
-        (([[1]], 1, 0), "participations: found 0"),
-        (([[1]], 1, 1, "1/2"), "separation: found '1/2'"),
-    ],
-)
-def test_bad_strategies(arguments, message):
-    with pytest.raises((DomainError, symacct.ParseError), match=message):
-        MatrixMechanism(*arguments)
-
-
 @pytest.mark.parametrize("square", [2, 3, Fraction(1, 7), 10**30 + 1, Fraction(1, 10**40 + 3)])
 def test_a_root_is_rounded_to_the_float_below(square):
     """Of a sensitivity that is a root: the event's noise is the largest float that is no more."""
@@ -269,9 +244,7 @@ def test_a_root_is_rounded_to_the_float_below(square):
     assert Fraction(found) ** 2 <= root < Fraction(math.nextafter(found, math.inf)) ** 2
 
 
-def test_bad_trees_and_large_matrices():
-    with pytest.raises(DomainError, match="steps: found 0"):
-        TreeAggregation(1, 0)
+def test_large_matrices_are_refused():
     with pytest.raises(LimitError, match="entries"):
         MatrixMechanism([[1] * 101] * 101, 1)
 

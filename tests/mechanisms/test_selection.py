@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from symacct import (
     Accountant,
-    DomainError,
     ExponentialMechanism,
     FiniteMechanism,
     GroupPrivacy,
@@ -19,9 +18,6 @@ from symacct import (
     PermuteAndFlip,
     PoissonSubsample,
     PureDP,
-    SubsampleWithoutReplacement,
-    from_json,
-    parse,
 )
 from tests import independent
 from tests.support import holds
@@ -43,7 +39,7 @@ def worst_of_two(epsilon, alpha):
     return -independent.smallest(MP, less, e * MP.mpf(10) ** -9, e * (1 - MP.mpf(10) ** -9))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 def test_the_curve_is_the_worst_pair_of_losses_that_far_apart(seed):
     draw = random.Random(seed)
     epsilon, alpha = Fraction(draw.randint(1, 60), 12), Fraction(draw.randint(11, 90), 10)
@@ -186,31 +182,6 @@ def test_several_permute_and_flips_are_bounded_from_both_sides():
         group.delta.upper
         == PermuteAndFlip("3/10").delta("1/5", conversion="exact", digits=6).delta.upper
     )
-
-
-@pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlip])
-def test_text_json_words_and_code(kind):
-    node = 10 * PoissonSubsample(kind("1/2", "add_remove"), "1/100")
-    assert parse(repr(node)) is node
-    assert from_json(node.to_json()) is node
-    assert "ε = 0.5" in node.epsilon("1e-6").statement()
-    assert r"\epsilon" in kind(2).latex()
-    assert "double rdp" in kind("1/2").code("c", points=20, max_order=64)
-    sampled = SubsampleWithoutReplacement(kind("1/2"), "1/9")
-    assert sampled.rdp(3).upper < kind("1/2").rdp(3).lower
-
-
-@pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlip])
-@pytest.mark.parametrize("arguments", [(-1,), ("inf",), ("x",), (1, "sometimes")])
-def test_bad_input(kind, arguments):
-    with pytest.raises(DomainError, match="found"):
-        kind(*arguments)
-
-
-@pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlip])
-def test_no_choice_at_random_is_no_choice(kind):
-    with pytest.raises(DomainError, match=f"{kind.__name__}, epsilon: found 0"):
-        kind(0)
 
 
 @pytest.mark.parametrize("seed", range(4))

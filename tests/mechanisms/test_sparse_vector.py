@@ -4,7 +4,6 @@ import functools
 import itertools
 import operator
 import random
-import re
 from fractions import Fraction
 
 import pytest
@@ -22,16 +21,12 @@ from symacct import (
     LimitError,
     NoisyMax,
     PermuteAndFlip,
-    PoissonSubsample,
     PureDP,
     SparseVector,
-    SubsampleWithoutReplacement,
-    from_json,
-    parse,
 )
 from tests import independent
 from tests.support import holds
-from tests.thinning import covering, examples
+from tests.thinning import covering, examples, some
 
 MP = independent.context(15)
 WIDE = independent.context(60)
@@ -81,9 +76,7 @@ def vector_law(queries, noise, threshold, query, count):
 
 
 def divergence(alpha, P, Q):  # noqa: N803
-    return MP.log(MP.fsum(p**alpha * q ** (1 - alpha) for p, q in zip(P, Q, strict=True))) / (
-        alpha - 1
-    )
+    return independent.divergence(MP, alpha, zip(P, Q, strict=True), MP.mpf)
 
 
 @covering(lambda seed: {seed % 2})
@@ -105,10 +98,10 @@ def test_no_sparse_vector_exceeds_its_bound(seed):
         for alpha in (Fraction(11, 10), 3, 12):
             bound = m.rdp(alpha).upper
             for P, Q in (laws, laws[::-1]):
-                assert divergence(independent.number(MP, alpha), P, Q) <= bound * (1 + 1e-9)
+                assert divergence(alpha, P, Q) <= bound * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(3, 12)))
 def test_the_curves_are_their_formulas(seed):
     draw = random.Random(seed)
     a, b = (Fraction(draw.randint(3, 60), 12) for _ in range(2))
@@ -153,8 +146,7 @@ def test_no_noisy_maximum_exceeds_its_bound(seed):
         laws = [max_law(s, noise, size) for s in (scores, moved)]
         assert all(abs(MP.fsum(law) - 1) < 1e-8 for law in laws)
         for alpha in (Fraction(11, 10), 3, 12):
-            at = independent.number(MP, alpha)
-            most = max(divergence(at, P, Q) for P, Q in (laws, laws[::-1]))
+            most = max(divergence(alpha, P, Q) for P, Q in (laws, laws[::-1]))
             assert most <= m.rdp(alpha).upper * (1 + 1e-9)
 
 
@@ -166,7 +158,7 @@ def test_exponential_and_gumbel_noise_are_what_is_known():
             kind.of_noise(0)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(some(4, 10)))
 def test_permute_and_flip_of_few_candidates(seed):
     """By all orders of the candidates; below the class that it is in, and exponential noise's."""
     draw = random.Random(seed)
@@ -197,7 +189,7 @@ def test_permute_and_flip_of_few_candidates(seed):
         )
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(some(4, 10)))
 def test_the_exponential_mechanism_of_few_candidates(seed):
     """Chances in proportion to base^score, of three datasets."""
     draw = random.Random(seed)
@@ -210,19 +202,6 @@ def test_the_exponential_mechanism_of_few_candidates(seed):
         assert holds(m.rdp(alpha), independent.finite_laws(WIDE, alpha, laws), 30, trusted=50)
 
 
-@pytest.mark.parametrize("m", LEAVES, ids=repr)
-def test_text_json_words_code_and_sampling(m):
-    node = 10 * PoissonSubsample(m, "1/100")
-    assert parse(repr(node)) is node
-    assert from_json(node.to_json()) is node
-    assert "sensitivity 1" in node.epsilon("1e-6").statement()
-    assert r"\epsilon" in m.latex()
-    assert re.search(r"note = \{Lemma [a-z-]+ \(", m.cite())
-    assert "double rdp" in m.code("c", points=20, max_order=64)
-    assert SubsampleWithoutReplacement(m, "1/9").rdp(3).upper < m.rdp(3).lower
-    assert m.claim.kind is Kind.UPPER
-
-
 def test_no_curve_falls():
     orders = [1, "101/100", 2, "7/2", 8, 20, 64, 1000, "inf"]
     for m in [*LEAVES, GaussianSparseVector(10, 20, 1000, 3), GaussianNoisyMax(10, 10**6)]:
@@ -230,7 +209,7 @@ def test_no_curve_falls():
         assert all(a.lower <= b.upper for a, b in itertools.pairwise(values))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 def test_what_is_pure_has_the_profile_of_two_answers(seed):
     """(e^ε₀ − e^ε)/(1 + e^ε₀): answers of odds e^ε₀:1, by hand."""
     draw = random.Random(seed)
@@ -272,27 +251,6 @@ def test_only_noise_of_known_laws_has_an_exact_profile():
     for m in (GaussianSparseVector(3, 6, 20), GaussianNoisyMax(3, 20)):
         with pytest.raises(AssumptionError, match="only a Rényi curve"):
             m.delta(1, conversion="exact")
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: SparseVector(0, 1), "b_threshold: found 0"),
-        (lambda: SparseVector(1, -1), "b_query: found -1"),
-        (lambda: SparseVector(1, 1, 0), "count: found 0"),
-        (lambda: SparseVector(1, 1, 1, 0), "sensitivity: found 0"),
-        (lambda: GaussianSparseVector(1, 1, 3, 4), "count 4 of 3 queries"),
-        (lambda: GaussianSparseVector(1, 1, "1/2"), "queries: found '1/2'"),
-        (lambda: NoisyMax("inf"), "NoisyMax, b"),
-        (lambda: GaussianNoisyMax(1, 1), "candidates: found 1"),
-        (lambda: GaussianNoisyMax(-1, 2), "sigma: found -1"),
-        (lambda: FiniteMechanism.permute_and_flip([[0, 1], [1, 0]], -1), "base: found -1"),
-        (lambda: FiniteMechanism.exponential([[0, 1], [1, 0]], 0), "base: found 0"),
-    ],
-)
-def test_bad_input(make, message):
-    with pytest.raises(DomainError, match=message):
-        make()
 
 
 def test_too_many_ways_to_count():
@@ -337,8 +295,7 @@ def test_scores_that_move_the_same_way_are_of_half_the_sensitivity(seed):
     ):
         assert "the same direction" in " ".join(type(half[noise]).__doc__.split())
         for alpha in (Fraction(11, 10), 3, 12):
-            at = independent.number(MP, alpha)
-            most = max(divergence(at, *both) for both in ((P, Q), (Q, P)))
+            most = max(divergence(alpha, *both) for both in ((P, Q), (Q, P)))
             assert most <= half[noise].rdp(alpha).upper * (1 + 1e-9)
 
 
@@ -358,8 +315,8 @@ def test_queries_that_move_the_same_way_are_as_the_docstrings_say(seed):
         scales = [independent.number(MP, x) for x in (threshold, query)]
         laws = [vector_law(q, noise, *scales, count) for q in (queries, moved)]
         for alpha in (Fraction(11, 10), 3, 12):
-            at, bound = independent.number(MP, alpha), m.rdp(alpha).upper
-            assert all(divergence(at, *way) <= bound * (1 + 1e-9) for way in (laws, laws[::-1]))
+            bound = m.rdp(alpha).upper
+            assert all(divergence(alpha, *way) <= bound * (1 + 1e-9) for way in (laws, laws[::-1]))
 
 
 parts = st.integers(2, 40).map(lambda k: Fraction(k, 8))
