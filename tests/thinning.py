@@ -11,6 +11,11 @@ from hypothesis import settings
 covering = pytest.mark.soak.with_args
 
 
+def every(**case):
+    """What is shown where each case counts: for tests that draw more within a case in a soak."""
+    return {tuple(case.items())}
+
+
 def in_a_soak():
     """Under `--hypothesis-profile=soak`."""
     return settings.default.max_examples >= 10

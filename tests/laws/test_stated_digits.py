@@ -1,8 +1,9 @@
 """What float64 and mpmath state is true: mechanisms × operations × orders, usual and extreme.
 
-The truth is the ball engine's. The cases are drawn here once, and by the soak without end.
+The truth is the ball engine's. The cases are drawn here once, and anew in a soak.
 """
 
+import os
 import random
 from fractions import Fraction
 
@@ -38,7 +39,7 @@ from symacct import (
 )
 from symacct.kernel.accountant import FormulaAccountant
 from tests import independent
-from tests.thinning import covering, some
+from tests.thinning import covering, in_a_soak, some
 
 INFINITY = float("inf")
 DIGITS = 20
@@ -138,7 +139,7 @@ def assert_true_as_stated(engine, node, alpha):
     return 1
 
 
-def assert_draws_true(engine, leaf, operation, draw, orders=ORDERS):
+def assert_draws_true(engine, leaf, operation, draw, orders):
     node = OPERATIONS[operation](draw, LEAVES[leaf](draw))
     return sum(assert_true_as_stated(engine, node, order(draw)) for order in orders.values())
 
@@ -147,17 +148,22 @@ def assert_draws_true(engine, leaf, operation, draw, orders=ORDERS):
 LONG = {(leaf, "SubsampleWithoutReplacement") for leaf in ("DiscreteGaussian", "Skellam")}
 
 
+SEED = os.environ.get("SOAK_SEED", "")
+
+
 @covering(lambda leaf, operation: {operation, (leaf, "Subsample" in operation)})
 @pytest.mark.parametrize(
-    ("leaf", "operation"), [(m, op) for m in LEAVES for op in OPERATIONS if (m, op) not in LONG]
+    ("leaf", "operation"),
+    [(m, op) for m in LEAVES for op in OPERATIONS if in_a_soak() or (m, op) not in LONG],
 )
 def test_float64_states_what_is_true(leaf, operation):
-    draw = random.Random(f"{leaf} {operation}")
+    draw = random.Random(f"{SEED}{leaf} {operation}")
     orders = {name: ORDERS[name] for name in draw.sample(sorted(ORDERS), some(4, len(ORDERS)))}
-    assert assert_draws_true("float64", leaf, operation, draw, orders)
+    rounds = range(some(1, 12))
+    assert sum(assert_draws_true("float64", leaf, operation, draw, orders) for _ in rounds)
 
 
-QUICK = {name: ORDERS[name] for name in ("near one", "whole", "infinite")}
+QUICK = some(("near one", "whole", "infinite"), sorted(set(ORDERS) - {"large"}))
 
 
 EXTREMES = ("1e-400", "1e-30", "1e-5", "1e5", "1e30", "1e400")
@@ -191,10 +197,13 @@ def test_a_sum_too_long_for_float64_is_one_clear_error():
 
 @covering()
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("leaf", ["Laplace", "RandomizedResponse", "PureDP", "finite pair"])
+@pytest.mark.parametrize(
+    "leaf", some(["Laplace", "RandomizedResponse", "PureDP", "finite pair"], list(LEAVES))
+)
 def test_mpmath_states_what_is_true(leaf, operation):
-    draw = random.Random(f"{operation} {leaf}")
-    assert assert_draws_true("mpmath", leaf, operation, draw, QUICK)
+    draw, orders = random.Random(f"{SEED}{operation} {leaf}"), {one: ORDERS[one] for one in QUICK}
+    rounds = range(some(1, 2))
+    assert sum(assert_draws_true("mpmath", leaf, operation, draw, orders) for _ in rounds)
 
 
 #: Each lost all of its digits, or stated them with the wrong sign or order of the ends, once.
