@@ -29,11 +29,8 @@ from symacct import (
     testing,
     verify,
 )
-from symacct.codegen import code
-from symacct.export.expansions import expansion, optimum
 from symacct.export.tables import table
 from symacct.kernel.claims import INTEGER_ORDERS
-from symacct.papers.document import paper
 from symacct.verify.peer.process import Incidents
 from symacct.verify.reporting.judgement import Judgement
 
@@ -87,78 +84,66 @@ NOISE = Gaussian(sympy.Symbol("sigma", positive=True))
 PAIR = DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])
 ANSWER = M.rdp(2, digits=5)
 GUARANTEE = M.epsilon("1e-5", digits=5, orders=[2, 8])
-QUESTION = {"digits": 5, "orders": [2, 8], "conversion": "improved", "by": None}
+#: Good values of a question's parameters.
+VALUES = {
+    "m": M, "alpha": 2, "lam": 2, "delta": "1e-5", "epsilon": 1, "digits": 5, "by": None,
+    "engine": "ball", "conversion": "improved", "orders": [2, 8], "omega": 3, "least_error": "1e-6",
+    "names": None, "alphas": [2], "values": None, "target": "python", "max_order": 4, "points": 20,
+    "accuracy": "1e-9", "at": None, "adjacency": None, "form": "text", "variable": "sigma",
+    "order": 3, "within": None, "replacements": {"sigma": 2}, "spent": M, "rho": None,
+    "preface": "", "event": M, "count": 2, "neighboring_relation": "add_remove",
+    "accountant": None, "target_delta": "1e-5", "target_epsilon": 1,
+}  # fmt: skip
 
 
-def accountant():
-    return Accountant(5)
+def asking(function, **other):
+    """A call with the good values of all its parameters, some of them others."""
+    known = VALUES | other
+    return function, {name: known[name] for name in inspect.signature(function).parameters}
+
+
+#: What is asked of a node, and what with other values where those do not fit.
+PLAIN = ("rdp", "cgf", "lower_bound", "lower_epsilon", "lower_delta", "zcdp", "gdp", "tcdp")
+PLAIN += ("epsilon", "delta", "formula", "latex", "cite", "convexify", "subs")
+OTHERS = {
+    "tradeoff": {"alpha": "1/20"},
+    "paper": {"delta": None, "digits": 6},
+    "code": {"max_order": 8},
+    "explain": {"alpha": None, "epsilon": None},
+    "report": {"epsilon": None},
+    "statement": {"epsilon": None, "conversion": None},
+    "expansion": {"at": "inf"},
+    "optimum": {"epsilon": None, "conversion": "classic"},
+}
 
 
 def node_calls():
     """The questions to a node."""
+    nodes = {"gdp": SAMPLED, "tcdp": SAMPLED, "subs": OPEN}
     return {
-        "rdp": (M.rdp, {"alpha": 2, "digits": 5, "by": None, "engine": "ball"}),
-        "cgf": (M.cgf, {"lam": 2, "digits": 5, "by": None, "engine": "ball"}),
-        "lower_bound": (M.lower_bound, {"alpha": 2, "digits": 5, "engine": "ball"}),
-        "lower_epsilon": (M.lower_epsilon, {"delta": "1e-5", "digits": 5}),
-        "lower_delta": (M.lower_delta, {"epsilon": 1, "digits": 5}),
-        "tradeoff": (M.tradeoff, {"alpha": "1/20", "digits": 5}),
-        "gdp": (SAMPLED.gdp, {"digits": 5, "least_error": "1e-6"}),
-        "zcdp": (M.zcdp, {"digits": 5}),
-        "tcdp": (SAMPLED.tcdp, {"omega": 3, "digits": 5}),
-        "epsilon": (M.epsilon, {"delta": "1e-5", **QUESTION}),
-        "delta": (M.delta, {"epsilon": 1, **QUESTION}),
-        "formula": (M.formula, {"alpha": 2, "by": None}),
-        "latex": (M.latex, {"alpha": 2, "names": None, "by": None}),
-        "paper": (M.paper, {"alphas": [2], "values": None, "delta": None, "names": None,
-                            "by": None, "digits": 6}),
-        "code": (M.code, {"target": "python", "by": None, "max_order": 8, "points": 20,
-                          "accuracy": "1e-9", "at": None}),
-        "explain": (M.explain, {"alpha": None, "delta": "1e-5", "epsilon": None}),
-        "cite": (M.cite, {"alpha": 2, "by": None}),
-        "report": (M.report, {"delta": "1e-5", "epsilon": None, "digits": 5, "adjacency": None}),
-        "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text",
-                                    "digits": 5, "conversion": None, "adjacency": None}),
-        "expansion": (M.expansion, {"variable": "sigma", "at": "inf", "order": 3, "alpha": 2,
-                                    "by": None, "within": None}),
-        "optimum": (M.optimum, {"delta": "1e-5", "epsilon": None, "conversion": "classic"}),
-        "subs": (OPEN.subs, {"replacements": {"sigma": 2}}),
-        "convexify": (M.convexify, {"max_order": 4}),
-    }  # fmt: skip
+        name: asking(getattr(nodes.get(name, M), name), **OTHERS.get(name, {}))
+        for name in (*PLAIN, *OTHERS)
+    }
 
 
 def accountant_calls():
-    """The questions to an accountant, and its constructor."""
-    a = accountant()
-    question = {"m": M, **QUESTION}
+    """The questions to an accountant, and what keeps a budget or an answer."""
+    a, kept = Accountant(5), symacct.Filter(9, "1e-5")
+    asked = ("rdp", "cgf", "lower_bound", "lower_epsilon", "lower_delta", "epsilon", "delta")
     return {
-        "Accountant": (Accountant, {"digits": 5, "engine": "ball"}),
-        "Accountant.rdp": (a.rdp, {"m": M, "alpha": 2, "by": None, "digits": 5}),
-        "Accountant.cgf": (a.cgf, {"m": M, "lam": 2, "by": None, "digits": 5}),
-        "Accountant.lower_bound": (a.lower_bound, {"m": M, "alpha": 2, "digits": 5}),
-        "Accountant.lower_epsilon": (a.lower_epsilon, {"m": M, "delta": "1e-5", "digits": 5}),
-        "Accountant.lower_delta": (a.lower_delta, {"m": M, "epsilon": 1, "digits": 5}),
-        "Accountant.epsilon": (a.epsilon, {"delta": "1e-5", **question}),
-        "Accountant.delta": (a.delta, {"epsilon": 1, **question}),
-        "Accountant.oracle_calls": (a.oracle_calls, {"m": M}),
-        "Accountant.curve": (a.curve, {"m": M, "by": None}),
-        "Filter": (
-            symacct.Filter,
-            {"epsilon": 9, "delta": "1e-5", "orders": [8], "spent": M, "rho": None},
-        ),
-        "Filter.admits": (symacct.Filter(9, "1e-5").admits, {"m": M}),
-        "Filter.spend": (symacct.Filter(9, "1e-5").spend, {"m": M}),
-        "Filter.left": (symacct.Filter(9, "1e-5").left, {"m": M}),
-        "Filter.from_json": (
-            symacct.Filter.from_json,
-            {"document": symacct.Filter(9, 0).to_json()},
-        ),
-        "Odometer": (symacct.Odometer, {"delta": "1e-5", "orders": [8], "spent": M}),
-        "Odometer.add": (symacct.Odometer("1e-5").add, {"m": M}),
-        "Odometer.epsilon": (symacct.Odometer("1e-5", spent=M).epsilon, {"digits": 5}),
-        "Enclosure.rounded_up": (ANSWER.rounded_up, {"digits": 4}),
-        "Enclosure.rounded_down": (ANSWER.rounded_down, {"digits": 4}),
-        "Guarantee.statement": (GUARANTEE.statement, {"form": "text", "digits": 5, "preface": ""}),
+        "Accountant": asking(Accountant),
+        **{f"Accountant.{name}": asking(getattr(a, name)) for name in asked},
+        "Accountant.oracle_calls": asking(a.oracle_calls),
+        "Accountant.curve": asking(a.curve),
+        "Filter": asking(symacct.Filter, epsilon=9, orders=[8]),
+        **{f"Filter.{name}": asking(getattr(kept, name)) for name in ("admits", "spend", "left")},
+        "Filter.from_json": (symacct.Filter.from_json, {"document": kept.to_json()}),
+        "Odometer": asking(symacct.Odometer, orders=[8]),
+        "Odometer.add": asking(symacct.Odometer("1e-5").add),
+        "Odometer.epsilon": asking(symacct.Odometer("1e-5", spent=M).epsilon),
+        "Enclosure.rounded_up": asking(ANSWER.rounded_up),
+        "Enclosure.rounded_down": asking(ANSWER.rounded_down),
+        "Guarantee.statement": asking(GUARANTEE.statement),
     }
 
 
@@ -311,21 +296,14 @@ def exploring_calls():
 def event_calls():
     """dp_accounting's methods."""
     a = interop.EventAccountant([2, 8]).compose(M)
+    named = ("get_epsilon", "get_epsilon_and_optimal_order", "get_delta")
+    named = ("supports", *named, "get_delta_and_optimal_order")
     return {
-        "EventAccountant": (interop.EventAccountant, {
-            "orders": [2, 8], "neighboring_relation": "add_remove", "conversion": "improved",
-            "accountant": None, "by": "ZW19-T5"}),
-        "PublishedAccountant": (interop.PublishedAccountant, {
-            "orders": [2, 8], "neighboring_relation": "add_remove"}),
-        "EventAccountant.supports": (a.supports, {"event": M}),
-        "EventAccountant.compose": (interop.EventAccountant().compose, {"event": M, "count": 2}),
-        "EventAccountant.get_epsilon": (a.get_epsilon, {"target_delta": "1e-5"}),
-        "EventAccountant.get_epsilon_and_optimal_order": (
-            a.get_epsilon_and_optimal_order, {"target_delta": "1e-5"}),
-        "EventAccountant.get_delta": (a.get_delta, {"target_epsilon": 1}),
-        "EventAccountant.get_delta_and_optimal_order": (
-            a.get_delta_and_optimal_order, {"target_epsilon": 1}),
-    }  # fmt: skip
+        "EventAccountant": asking(interop.EventAccountant, by="ZW19-T5"),
+        "PublishedAccountant": asking(interop.PublishedAccountant),
+        "EventAccountant.compose": asking(interop.EventAccountant().compose),
+        **{f"EventAccountant.{name}": asking(getattr(a, name)) for name in named},
+    }
 
 
 SILENT_PEER = [sys.executable, "-c", "pass"]
@@ -387,13 +365,11 @@ def asked(call, parameter, name, value):
 RECORDS = {"Adjacency", "Attack", "Calibration", "Claim", "Kind", "OddChiReport", "Orders",
            "PrivacyReport", "Risk", "RiskCalibration", "Source", "Sweep", "Theorem",
            Enclosure.__name__, Guarantee.__name__}  # fmt: skip
-#: Options that are handed on, so the function behind is what has the signature.
-BEHIND = {"paper": paper, "code": code, "expansion": expansion, "optimum": optimum}
 
 
 def all_calls():
-    asking = node_calls() | accountant_calls() | exploring_calls() | event_calls()
-    return constructors() | asking | baseline_calls() | verify_calls()
+    questions = node_calls() | accountant_calls() | exploring_calls() | event_calls()
+    return constructors() | questions | baseline_calls() | verify_calls()
 
 
 def values(good):
