@@ -97,16 +97,6 @@ def line_for_any_arithmetic(slope):
     return curve
 
 
-def line_in_mpmath(slope):
-    """A plain mpmath callable that is slope · α."""
-
-    def curve(alpha):
-        return alpha * slope.numerator / slope.denominator
-
-    curve.slope = slope
-    return curve
-
-
 slopes = fractions(Fraction(1, 100), Fraction(99, 100), 100)
 formula_curves = st.builds(
     lambda slope, kind: Curve(

@@ -4,8 +4,6 @@ import math
 from fractions import Fraction
 
 import pytest
-import sympy
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,13 +18,10 @@ from symacct import (
     PrecisionError,
     PureDP,
     baselines,
-    calibrate,
     dp_sgd,
     from_json,
     parse,
-    sampled_descent,
 )
-from symacct.cli import main
 from symacct.kernel.theorem_registry import named
 from tests import independent
 from tests.laws.test_amplification import ask, said, sampled
@@ -225,18 +220,3 @@ def test_amplification_of_epsilon_and_delta_is_continuous_at_both_ends(epsilon, 
         for at, next_to, value in zip(end, near, truth, strict=True):
             assert holds(at, independent.number(MP, Fraction(value)), 25)
             check_next_to(at, next_to, allowed)
-
-
-def test_what_is_built_of_all_of_the_data_with_a_record_replaced():
-    """The noise of a target, descent, and the command."""
-    sigma = sympy.Symbol("sigma")
-    noise = PoissonSubsample(Gaussian(sigma), 1, "replace_one"), Gaussian(sigma, 2)
-    found, twice = (calibrate(one, 1, "1e-5", digits=4) for one in noise)
-    assert found.meets == twice.meets
-    step = PoissonSubsample(Gaussian(8), 1, "replace_one")
-    assert sampled_descent(step, 3, 0).rdp(4).upper == step.rdp(4).upper
-    last = sampled_descent(step, 10**4, 1)
-    more = sampled_descent(PoissonSubsample(Gaussian(8), 1), 10**4, 1)
-    assert last.rdp(4).upper > more.rdp(4).upper
-    shown = CliRunner().invoke(main, ["rdp", repr(step), "--alpha", "4", "--digits", "5"])
-    assert "0.125 " in shown.output

@@ -108,36 +108,20 @@ def test_answers_to_different_digits_enclose_one_number(m, few, many, alpha):
 
 
 @given(expressions, st.sampled_from([5, 24, 53, 300, 2000]), fractional_orders)
-def test_flint_s_precision_outside_changes_nothing_and_is_put_back(m, bits, alpha):
+def test_precisions_outside_change_nothing_and_are_put_back(m, bits, alpha):
     def all_answers():
         accountant = Accountant(20)
         guarantee = accountant.epsilon(m, "1e-6", orders="integer")
-        value = accountant.rdp(m, alpha)
-        return value.lower, value.upper, str(value.claim), str(guarantee.as_dict())
+        value, other = accountant.rdp(m, alpha), Accountant(20, "mpmath").rdp(m, alpha)
+        text = str(value), value.rounded_up(7), value.rounded_down(7), float(value), str(other)
+        ends = value.lower._mpf_, value.upper._mpf_
+        return *ends, str(value.claim), str(guarantee.as_dict()), *text
 
-    plain = all_answers()
-    before = flint.ctx.prec
-    with flint.ctx.workprec(bits):
+    plain, before = all_answers(), (flint.ctx.prec, mpmath.mp.prec)
+    with flint.ctx.workprec(bits), mpmath.workprec(bits):
         inside = all_answers()
-        assert flint.ctx.prec == bits
-    assert flint.ctx.prec == before
-    assert inside == plain
-
-
-@given(expressions, st.sampled_from([5, 24, 1000]), fractional_orders)
-def test_mpmath_s_precision_outside_changes_nothing_and_is_put_back(m, bits, alpha):
-    def all_answers():
-        value = Accountant(20).rdp(m, alpha)
-        text = str(value), value.rounded_up(7), value.rounded_down(7), float(value)
-        lower = Accountant(20, "mpmath").rdp(m, alpha)
-        return value.lower._mpf_, value.upper._mpf_, *text, str(lower)
-
-    plain = all_answers()
-    before = mpmath.mp.prec
-    with mpmath.workprec(bits):
-        inside = all_answers()
-        assert mpmath.mp.prec == bits
-    assert mpmath.mp.prec == before
+        assert (flint.ctx.prec, mpmath.mp.prec) == (bits, bits)
+    assert (flint.ctx.prec, mpmath.mp.prec) == before
     assert inside == plain
 
 

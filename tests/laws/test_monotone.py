@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symacct import (
+    ZCDP,
     DiscreteGaussian,
     DistributionPair,
     Either,
@@ -21,6 +22,7 @@ from symacct import (
     PureDP,
     RandomAllocation,
     RandomizedResponse,
+    Skellam,
     SubsampleWithoutReplacement,
 )
 from symacct.kernel.errors import SymacctError
@@ -175,7 +177,7 @@ def contained(m, rate, share):
 
 @examples(6, 150)
 @given(
-    st.sampled_from([*NOISE, lambda scale: RandomizedResponse(Fraction(3, 4))]),
+    st.sampled_from([*NOISE, ZCDP, Skellam, lambda scale: RandomizedResponse(Fraction(3, 4))]),
     scales,
     rates,
     st.sampled_from(["1/2", "1/10"]),

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 import sympy
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symacct import (
@@ -22,12 +22,9 @@ from symacct import (
     Laplace,
     LimitError,
     PoissonSubsample,
-    PrecisionError,
     PureDP,
     RandomizedResponse,
     SubsampleWithoutReplacement,
-    baselines,
-    binary,
     calibrate,
     parse,
     sweep,
@@ -40,7 +37,7 @@ from symacct.kernel.answer import given as stated
 from symacct.papers.document import paper
 from tests.independent import fraction
 from tests.kernel.test_enclosure import balls
-from tests.thinning import covering, examples
+from tests.thinning import covering, examples, some
 
 NODES = [
     Gaussian(5),
@@ -145,6 +142,7 @@ def test_a_guarantee_is_printed_safely_everywhere(node, digits):
         assert on_the_safe_side(text, guarantee.delta), (where, text)
 
 
+@covering()
 @pytest.mark.parametrize("node", NODES[:5], ids=repr)
 @pytest.mark.parametrize("digits", [2, 6, 25])
 def test_the_command_line_prints_safely(node, digits):
@@ -186,17 +184,9 @@ def test_the_command_line_prints_safely(node, digits):
             assert read(text) >= fraction(truth.lower)
 
 
-def test_six_digits_are_printed_by_default():
-    shown = CliRunner().invoke(main, ["epsilon", "Gaussian(5)", "--delta", "1e-8", "--more"]).output
-    assert " 1.08231 " in shown
-    assert " ε = 1.02118 at " in shown
-    # The truth is 1.02117 (Balle and Wang's closed form): the curve is exact, its number is not.
-    assert baselines.gaussian_epsilon("1e-8", 5, digits=6).epsilon < Fraction("1.0213")
-
-
 @pytest.mark.parametrize("node", NODES[:4], ids=repr)
 def test_tables_sweeps_and_documents_print_safely(node):
-    for digits in (1, 4, 12):
+    for digits in some([4], [1, 4, 12]):
         rows = csv.DictReader(io.StringIO(table(node, [2, "5/2", 9], digits).csv()))
         for row in rows:
             assert read(row["epsilon"]) >= fraction(node.rdp(row["alpha"], digits=60).lower)
@@ -226,11 +216,6 @@ def test_the_number_asked_is_an_upper_bound_of_a_curve_that_may_be_exact(node):
         assert guarantee.asked.claim.kind is Kind.UPPER
         assert guarantee.claim.kind is node.rdp(2).claim.kind
         assert guarantee.as_dict()["kind"] == "upper"
-        assert "is an upper bound on the smallest" in unrounded(guarantee)
-
-
-def unrounded(guarantee):
-    return guarantee.statement().partition("before rounding it ")[2]
 
 
 def test_the_kind_of_a_guarantee_is_stated_and_never_a_default():
@@ -243,7 +228,6 @@ def test_the_kind_of_a_guarantee_is_stated_and_never_a_default():
     )
     assert exact.epsilon.claim.kind is Kind.EXACT
     assert read(str(exact.epsilon)) >= fraction(known.epsilon.upper)
-    assert unrounded(exact).startswith("is the smallest ε that is true")
 
 
 def test_a_lower_bound_is_asked_for_as_one():
@@ -297,35 +281,18 @@ def test_a_printed_meets_meets_when_pasted_back(text, symbol, epsilon, digits):
 
 
 @given(st.fractions(0, 10**9))
+@example(Fraction(1, 3**50))
+@example(Fraction(1, 10**300))
+@example(Fraction(10**300))
 @examples(300, 1000)
 def test_a_stated_number_is_printed_exactly_or_rounded_up(x):
     text = stated(x)
     assert len(text) <= 24
-    assert Fraction(text) >= x
+    assert x <= Fraction(text) <= x * (1 + Fraction(1, 10**15))
     if len(str(x)) <= 24:
         assert Fraction(text) == x
     assert Fraction(rational_text(x, 5, up=False)) <= x <= Fraction(rational_text(x, 5, up=True))
     assert Fraction(rational_float(x)) >= x
-
-
-@pytest.mark.parametrize(
-    ("x", "text"),
-    [
-        ("1e-5", "1e-5"),
-        ("0.01", "0.01"),
-        ("1/3", "1/3"),
-        (binary(1e-5), "0.000010000000000000001"),
-        ("1e-5000", "1e-5000"),
-        ("1e5000", "1.0000000000000000e5000"),
-        (Fraction(1, 3**50), "1.3929555690985384e-24"),
-        (0, "0"),
-    ],
-)
-def test_stated_numbers_by_example(x, text):
-    # By mpmath: 3^−50 = 1.392955569098538346…e-24, and the float 1e-5 is 1.00000000000000008…e-5.
-    assert stated(Fraction(x)) == text
-    if Fraction(1, 10**100) < Fraction(x) < 1:
-        assert f", {text})-DP" in str(Gaussian(5).epsilon(x, 6))
 
 
 # --- formats
@@ -355,20 +322,6 @@ def test_formats_of_absurd_size_are_refused(spec):
         format(Gaussian(3).rdp(5), spec)
     with pytest.raises(LimitError):
         format(Gaussian("1e-20000").rdp(5), ".3f")
-
-
-def test_comparing_with_a_fraction_is_decided_at_any_number_of_digits():
-    for digits in (5, 30, 100):
-        third = Gaussian("3/2").rdp("3/2", digits=digits)  # (3/2)/(2·9/4) = 1/3
-        for step in (Fraction(1, 2**k) for k in (10, 100, 700)):
-            for sign in (-1, 1):
-                other = Fraction(1, 3) + sign * step
-                inside = fraction(third.lower) <= other <= fraction(third.upper)
-                if inside:
-                    with pytest.raises(PrecisionError):
-                        bool(third < other)
-                else:
-                    assert (third < other) is (sign == 1)
 
 
 def test_infinity_has_no_whole_number():
