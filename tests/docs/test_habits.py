@@ -13,31 +13,17 @@ import symacct
 ROOT = Path(__file__).parents[2]
 yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extras: symacct[docs]")
 
-#: The fields of CFF 1.2.0 for a piece of software, and those of an author that is no person.
-CFF = {
-    "abstract", "authors", "cff-version", "commit", "contact", "date-released", "doi",
-    "identifiers", "keywords", "license", "license-url", "message", "preferred-citation",
-    "references", "repository", "repository-artifact", "repository-code", "title", "type", "url",
-    "version",
-}  # fmt: skip
-ENTITY = {
-    "address", "alias", "city", "country", "date-end", "date-start", "email", "fax", "location",
-    "name", "orcid", "post-code", "region", "tel", "website",
-}  # fmt: skip
-
 
 def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_the_citation_file_has_the_fields_of_its_format_and_the_version_of_the_package():
+def test_the_citation_file_has_the_version_of_the_package():
     cited = yaml.safe_load(read("CITATION.cff"))
-    assert set(cited) <= CFF
     assert {"authors", "cff-version", "message", "title"} <= set(cited)
     assert (cited["cff-version"], cited["type"]) == ("1.2.0", "software")
     assert cited["version"] == symacct.__version__
     assert cited["authors"] == [{"name": "The symacct developers"}]
-    assert all(set(author) <= ENTITY for author in cited["authors"])
     assert all(isinstance(cited[key], str) for key in ("message", "title", "abstract", "license"))
     assert all(isinstance(word, str) for word in cited["keywords"])
 

@@ -43,11 +43,6 @@ def test_the_examples_of_the_docstrings_print_what_they_say(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def test_every_file_that_the_readme_links_exists():
-    for target in re.findall(r"\]\(([^)#:]+)\)", README.read_text()):
-        assert (README.parent / target).exists(), target
-
-
 #: Their blocks show what is printed line by line; a line "…" stands for lines that are left out.
 SHOWN = sorted(
     page.relative_to(README.parent).as_posix()
