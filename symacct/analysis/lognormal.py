@@ -83,7 +83,13 @@ class Lognormal:
     @cached_property
     def s(self) -> float:
         """About s."""
-        return math.sqrt(float(self.ratio))
+        try:
+            return math.sqrt(float(self.ratio))
+        except OverflowError as error:
+            raise PrecisionError(
+                "the transform of a lognormal variable: found a variance beyond float64, needed a "
+                "less extreme one"
+            ) from error
 
     @cached_property
     def variance(self) -> float:
