@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from flint import arb
 
 from symacct.kernel.sums.binomial_sums import Exponentials, Terms, certified_mixture
-from tests.kernel.sums.enclosure import enclosed_mixture
 
 Oracle = Callable[[int], arb]
 Term = Callable[[int, arb], arb]
@@ -74,21 +73,3 @@ def certified_binomial_sum(
     """The certified sum of such terms."""
     terms = terms_of(log_moment, term, factor, shape, shift, exponentials)
     return certified_mixture(terms, alpha, u, v, first)
-
-
-def enclose_binomial_sum(
-    alpha: int,
-    u: arb,
-    v: arb,
-    log_moment: Oracle,
-    term: Term,
-    factor: int,
-    first: int = 2,
-    calls: int = 32,
-    shape: str | None = "convex",
-    shift: int | None = None,
-    gap: float = 0.0,
-) -> arb:
-    """The same from a few calls."""
-    terms = terms_of(log_moment, term, factor, shape, shift)
-    return enclosed_mixture(terms, alpha, u, v, first, calls, gap)
