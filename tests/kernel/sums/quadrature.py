@@ -139,14 +139,6 @@ def sampled_gaussian_excess_by_quadrature(alpha: Fraction, q: Fraction, sigma: F
     return to_relative_accuracy(evaluate)
 
 
-@steered_by_floats
-def sampled_gaussian_reverse_kl(q: Fraction, sigma: Fraction) -> arb:
-    """D_1(Q‖mixture) = E_Q[u − log(1+u)], the smaller of the two directions at order 1."""
-    fall = float(q) * -math.expm1(-1.5 / float(sigma) ** 2)
-    log_value = math.log(fall * fall / 20)
-    return kullback_leibler(q, sigma, log_value, reverse, reverse_tails)
-
-
 def gaussian_excess(alpha: Fraction, q: Fraction, sigma: Fraction) -> ComplexFunction:
     """z ↦ ((1+u)^α − 1 − αu)e^{−z²/(2σ²)}, with the squares completed at 0, 1 and α."""
     order, variance, linear = ball(alpha), ball(sigma * sigma), ball(alpha * q)
@@ -164,11 +156,6 @@ def gaussian_excess(alpha: Fraction, q: Fraction, sigma: Fraction) -> ComplexFun
     return integrand
 
 
-def reverse(log_m: acb, weight: acb, rise: acb) -> acb:
-    """(u − log m)·w from log m, w and u·w."""
-    return rise - weight * log_m
-
-
 def excess_tails(alpha: Fraction, q: Fraction, sigma: Fraction, left: arb, right: arb) -> arb:
     """Bound on the parts of A_α − 1 over z < −left (F(u) ≤ αq) and z > right (F(u) ≤ m^α)."""
     scale, order = ball(sigma), ball(alpha)
@@ -176,13 +163,6 @@ def excess_tails(alpha: Fraction, q: Fraction, sigma: Fraction, left: arb, right
     beyond = (peak + order * _tilt(q, sigma, right).log()).exp()
     beyond *= normal_tail((right - order) / scale)
     return ball(alpha * q) * normal_tail(left / scale) + beyond
-
-
-def reverse_tails(q: Fraction, sigma: Fraction, left: arb, right: arb) -> arb:
-    """The same for u − log m: at most −log(1−q) on the left, and at most q r on the right."""
-    scale = ball(sigma)
-    start = -ball(1 - q).log() * normal_tail(left / scale)
-    return start + ball(q) * normal_tail((right - 1) / scale)
 
 
 def sampled_laplace_kl_by_quadrature(gamma: Fraction, b: Fraction) -> arb:

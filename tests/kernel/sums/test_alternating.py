@@ -15,6 +15,7 @@ from symacct.analysis.series import (
     binomial_integral,
 )
 from symacct.kernel.sums.balls import ball, to_relative_accuracy
+from tests.thinning import covering
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +65,7 @@ def test_alternating_sum_takes_few_terms() -> None:
     assert 100 - len(list(fast)) <= 27
 
 
+@covering()
 @pytest.mark.parametrize(
     "alpha", [Fraction(1, 3), Fraction(3, 2), Fraction(7), Fraction("63.9"), Fraction("500.25")]
 )

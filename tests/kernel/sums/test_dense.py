@@ -47,7 +47,7 @@ class Dear:
         return None
 
 
-@examples(60, 2000)
+@examples(25, 2000)
 @given(LEAVES, RATES, FORMS, st.integers(2, LOW), st.sampled_from([53, 140, 400]))
 def test_the_dense_sum_meets_the_truncated_one_and_is_as_sharp(leaf, gamma, form, alpha, bits):
     formula, factor, first = form

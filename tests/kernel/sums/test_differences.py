@@ -10,7 +10,7 @@ from math import comb
 
 import flint
 import pytest
-from flint import arb, fmpq
+from flint import arb
 
 from symacct import LimitError, PrecisionError, limits
 from symacct.analysis.sampled_gaussian import GaussianChi
@@ -18,6 +18,7 @@ from symacct.kernel.sums import differences
 from symacct.kernel.sums.differences import differences_at
 from tests.kernel.sums import chi, curves
 from tests.kernel.sums.curves import forward_differences
+from tests.thinning import covering, some
 
 BITS = 101
 
@@ -60,14 +61,16 @@ def test_randomized_response_equals_its_closed_form(p, high_precision):
 
 @pytest.mark.parametrize("b", ["2", "1/2"])
 def test_laplace_equals_the_integral_recurrence(b, high_precision):
-    found = forward_differences(curves.laplace(b), 1000, BITS)
-    expected = chi.laplace_chi(b, 1000)
+    up_to = some(300, 1000)
+    found = forward_differences(curves.laplace(b), up_to, BITS)
+    expected = chi.laplace_chi(b, up_to)
     for order, (value, other) in enumerate(zip(found, expected, strict=True)):
         assert other.rel_accuracy_bits() >= BITS or order == 1
         assert value.overlaps(other), order
         assert value.rel_accuracy_bits() >= BITS
 
 
+@covering()
 @pytest.mark.parametrize("b", ["2", "1/2"])
 @pytest.mark.parametrize("order", [2, 3, 40, 333])
 def test_the_laplace_recurrence_equals_quadrature(b, order):
@@ -91,7 +94,7 @@ def test_gaussian_equals_quadrature(sigma):
         assert found[order].rel_accuracy_bits() >= BITS
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(some(12, 40)))
 def test_contains_the_plain_table_at_ten_times_the_precision(seed):
     """Curves of any shape, not only CGFs: slopes, jumps, negative K, up to 140 orders."""
     rng = random.Random(seed)
@@ -174,13 +177,6 @@ def test_moments_that_are_nearly_1_are_refused_at_once():
     assert asked == [3000]
 
 
-@pytest.mark.parametrize("start", [0, 1, 2, 7])
-def test_first_differences_are_exact(start):
-    found = forward_differences(curves.gaussian(100), start, BITS)
-    assert [int(x.unique_fmpz()) for x in found[:2]] == [1, 0][: start + 1]
-    assert all(x.is_exact() for x in found[:2])
-
-
 def test_odd_orders_may_vanish_when_they_are_not_asked():
     log_moment_at, true = two_point(Fraction(-1, 3), Fraction(1, 3))
     found = differences_at(log_moment_at, range(2, 101, 2), BITS)
@@ -194,45 +190,6 @@ def test_differences_of_the_zero_curve_are_exactly_zero():
     found = forward_differences(lambda p, i: arb(0), 1000, BITS)
     assert found[0] == 1
     assert all(ball == 0 for ball in found[1:])
-
-
-def test_a_single_order_is_found_in_few_passes():
-    """It foretells nothing, so the precision doubles: from 160 bits to the 2,000 needed."""
-    passes = []
-    log_moment_at = curves.laplace(2)
-
-    def counting(precision, i):
-        passes.append(precision)
-        return log_moment_at(precision, i)
-
-    ball = differences_at(counting, [600], BITS)[600]
-    assert differences.is_resolved(ball, BITS)
-    assert len(set(passes)) <= 6
-
-
-def test_negative_odd_differences_keep_their_sign():
-    log_moment_at, true = two_point(Fraction(-3, 5), Fraction(1, 7))
-    found = forward_differences(log_moment_at, 99, BITS)
-    with flint.ctx.workprec(4000):
-        assert all(found[order].contains(curves.ball(true(order))) for order in range(100))
-    assert all(found[order] < 0 for order in range(3, 100, 2))
-
-
-def test_poisson_pair_has_the_negative_cube_of_zw19_figure_2():
-    below, one = Fraction(9, 10), Fraction(1)
-
-    def log_moment_at(_: int, j: int) -> arb:
-        return curves.ball(below**j / one ** (j - 1) - j * below + (j - 1) * one)
-
-    cube = differences_at(log_moment_at, [3], BITS)[3]
-    with flint.ctx.workprec(400):
-        terms = [
-            (-arb(1)).exp() / arb.fac_ui(k) * ((arb(1) / 10).exp() * curves.ball(below**k) - 1) ** 3
-            for k in range(90)
-        ]
-        direct = sum(terms, arb(0)) + arb(0, 1) / arb.fac_ui(89)
-    assert cube < 0
-    assert cube.overlaps(direct)
 
 
 def test_an_oracle_with_fixed_width_raises_and_names_the_order():
@@ -267,15 +224,10 @@ def test_a_negative_order_is_refused():
         differences_at(curves.gaussian(1), [10**8], BITS)
 
 
-def test_radius_is_relative():
-    assert not differences.is_resolved(arb(0, 1e-90), 2)
-    assert not differences.is_resolved(arb.pos_inf(), 2)
-    assert differences.is_resolved(arb(fmpq(1, 3)), 40)
-
-
 # --- one by one, of Gaussian noise
 
 
+@covering()
 @pytest.mark.parametrize("sigma", [1, 5, 20, 100])
 @pytest.mark.parametrize("step", [None, 2.0, 0.01], ids=["its own", "coarse", "fine"])
 def test_single_differences_of_gaussian_noise(sigma, step):

@@ -20,7 +20,7 @@ from symacct.analysis.sampled_gaussian import (
 from symacct.kernel.sums.balls import ball, within
 from symacct.kernel.sums.local import REACH, Local, LocalProduct, times
 from tests.kernel.sums.quadrature import sampled_gaussian_excess_by_quadrature
-from tests.thinning import examples
+from tests.thinning import examples, some
 
 AWAY = (-REACH, Fraction(-1, 3), Fraction(0), Fraction(1, 10**9), REACH)
 
@@ -44,7 +44,7 @@ def slope_of(sigma):
 
 
 @given(st.integers(0, 10**12))
-@examples(40, 4000)
+@examples(15, 4000)
 def test_a_polynomial_gives_what_each_order_by_itself_gives(seed):
     for middle, q, sigma in cases(1, seed):
         local = sampled_gaussian_local(middle, q, sigma)
@@ -54,16 +54,11 @@ def test_a_polynomial_gives_what_each_order_by_itself_gives(seed):
             assert one.rel_accuracy_bits() > 84
 
 
-def test_most_cases_have_a_polynomial():
-    without = [case for case in cases(60, seed=1) if sampled_gaussian_local(*case) is None]
-    assert 0 < len(without) < 25
-
-
 @pytest.mark.parametrize("bits", [2, 6, 20])
 def test_few_terms_of_newtons_series_hold_the_truth(bits):
     """With few terms what is left out dominates, so that a remainder too small shows."""
     lengths = set()
-    for middle, q, sigma in cases(40, seed=bits):
+    for middle, q, sigma in cases(some(15, 40), seed=bits):
         for length in (2, 4, 2 * (middle // 2), middle + 2 - middle % 2, middle + 4 + middle % 2):
             if length < 2:
                 continue
@@ -78,14 +73,14 @@ def test_few_terms_of_newtons_series_hold_the_truth(bits):
 @pytest.mark.parametrize("bits", [1, 3, 8, 20])
 def test_few_terms_over_coarse_nodes_hold_the_truth(bits):
     held = 0
-    for middle, q, sigma in cases(40, seed=bits):
+    for middle, q, sigma in cases(some(20, 40), seed=bits):
         orders = middle - REACH, middle + REACH
         nodes = None if middle < 3 else _nodes_over(orders, q, sigma, bits, _ALIKE_LOCALLY)
         local = None if nodes is None else nodes.local(middle)
         for away in AWAY if local is not None else ():
             assert local(ball(away)).contains(sampled_gaussian_excess(middle + away, q, sigma))
             held += 1
-    assert held > 20
+    assert held > 10
 
 
 @given(st.integers(0, 10**12))
@@ -129,17 +124,6 @@ def powers(*parts):
     for count, part in parts:
         found = times(found, count, part)
     return found
-
-
-def test_a_product_of_powers_is_the_sum_of_the_logarithms():
-    parts = [sampled_gaussian_local(9, Fraction(1, 50), Fraction(sigma)) for sigma in (4, 5, 6)]
-    first, second, third = parts
-    whole = powers((3, first), (3, second), (6, third), (2, first))
-    assert [one.count for one in whole] == [2, 6, 3]
-    for away in AWAY:
-        one, two, three = (part(ball(away)).log1p() for part in parts)
-        assert whole.log(ball(away)).overlaps(5 * one + 3 * two + 6 * three)
-        assert whole.log(ball(away)).rel_accuracy_bits() >= 90
 
 
 @given(st.integers(0, 10**12))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from itertools import islice, pairwise, product
-from pathlib import Path
 
 import pytest
 from flint import acb, arb, ctx
@@ -34,21 +31,10 @@ from symacct.analysis.sampled_laplace import integrate
 from symacct.kernel.sums.balls import ball, log_gaussian_excess
 from tests import support
 from tests.kernel.sums.quadrature import (
-    against_normal,
-    excess_tails,
-    forward,
-    forward_tails,
-    gaussian_excess,
-    reverse,
-    reverse_tails,
     sampled_gaussian_excess_by_quadrature,
     sampled_gaussian_kl_by_quadrature,
-    sampled_gaussian_reverse_kl,
 )
-from tests.thinning import covering, examples
-
-REFERENCE = Path(__file__).parents[2] / "reference" / "sampled_gaussian_rdp.json"
-RDP = json.loads(REFERENCE.read_text(encoding="utf8"))
+from tests.thinning import covering, examples, some
 
 TINY = Fraction(1, 10**12)
 ALMOST = 1 - Fraction(1, 10**9)
@@ -103,13 +89,6 @@ def random_cases(
     ]
 
 
-@pytest.mark.parametrize("key", RDP)
-def test_reference_values(key: str) -> None:
-    sigma, q, alpha = (Fraction(float(part)) for part in key.split(","))
-    value = sampled_gaussian_excess(alpha, q, sigma).log1p() / ball(alpha - 1)
-    assert abs(value / arb(RDP[key]) - 1) < arb("1e-46")
-
-
 @covering()
 @pytest.mark.parametrize("sigma", SIGMAS)
 @pytest.mark.parametrize("q", RATES)
@@ -124,7 +103,7 @@ def test_corners_against_quadrature(q: Fraction, sigma: Fraction) -> None:
 
 def test_random_points_by_three_ways() -> None:
     bits = ctx.prec + 5
-    for alpha, q, sigma in random_cases(150, seed=1, largest_order=200):
+    for alpha, q, sigma in random_cases(some(40, 150), seed=1, largest_order=200):
         values = [
             trapezoid(alpha, q, sigma, bits),
             series(alpha, q, sigma, bits),
@@ -136,7 +115,7 @@ def test_random_points_by_three_ways() -> None:
 
 
 def test_integer_orders_by_four_ways() -> None:
-    for alpha, q, sigma in random_cases(40, seed=2, largest_order=300):
+    for alpha, q, sigma in random_cases(some(12, 40), seed=2, largest_order=300):
         order = Fraction(max(2, round(alpha)))
         exact = binomial(order, q, sigma, ctx.prec)
         for way in (trapezoid, series):
@@ -147,7 +126,7 @@ def test_integer_orders_by_four_ways() -> None:
 @pytest.mark.parametrize("bits", [1, 3, 8, 20, 45])
 def test_coarse_enclosures_hold_the_truth(bits: int) -> None:
     """At few bits the truncation errors dominate, so a missing one shows."""
-    for alpha, q, sigma in random_cases(150, seed=bits, largest_order=3000):
+    for alpha, q, sigma in random_cases(some(40, 150), seed=bits, largest_order=3000):
         true = sampled_gaussian_excess(alpha, q, sigma)
         coarse = trapezoid(alpha, q, sigma, bits)
         assert coarse.contains(true), (alpha, q, sigma)
@@ -176,18 +155,18 @@ def widened(alpha: Fraction, q: Fraction, sigma: Fraction, factor: float) -> arb
 @pytest.mark.parametrize("factor", [1.3, 2.0, 8.0, 20.0])
 def test_strip_bound_covers_steps_that_are_too_wide(factor: float) -> None:
     """Or it says that it does not hold: what it must never do is to miss the truth."""
-    finite = 0
-    for alpha, q, sigma in random_cases(80, seed=5, largest_order=50):
+    finite, count = 0, some(24, 80)
+    for alpha, q, sigma in random_cases(count, seed=5, largest_order=50):
         value = widened(alpha, q, sigma, factor)
         finite += value.is_finite()
         assert not value.is_finite() or value.contains(sampled_gaussian_excess(alpha, q, sigma))
-    assert finite > 60 or factor > 2
+    assert 4 * finite > 3 * count or factor > 2
 
 
 def test_nodes_left_out_at_the_rim_are_in_the_radius() -> None:
     """A window cut down to where the terms still matter widens the ball, and truly so."""
-    shown = 0
-    for alpha, q, sigma in random_cases(60, seed=6, largest_order=10):
+    shown, count = 0, some(20, 60)
+    for alpha, q, sigma in random_cases(count, seed=6, largest_order=10):
         guessed = guess(alpha, q, sigma, 100)
         grid = plan(guessed)
         true = sampled_gaussian_excess(alpha, q, sigma)
@@ -201,7 +180,7 @@ def test_nodes_left_out_at_the_rim_are_in_the_radius() -> None:
             if missed > true * arb("1e-25"):
                 shown += 1
                 assert missed <= rim < 40 * missed
-    assert shown > 40
+    assert 3 * shown > 2 * count
 
 
 def test_blocks_left_out_inside_are_in_the_radius() -> None:
@@ -220,24 +199,6 @@ def test_blocks_left_out_inside_are_in_the_radius() -> None:
             assert true <= bound
             large += bool(true * 1000 > bound)
     assert large > 100
-
-
-def test_dropped_blocks_widen_the_ball(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks that are dropped by force, down to two σ from a mean, are covered by the radius."""
-    for alpha, q, sigma in random_cases(40, seed=7, largest_order=10):
-        guessed = guess(alpha, q, sigma, 100)
-        grid = plan(guessed)
-        start = math.floor(-2 * float(sigma) / grid.step)
-        end = math.ceil((float(alpha) + 2 * float(sigma)) / grid.step)
-        blocks = [(grid.first, start), (end, grid.last)]
-        for dropped, kept in ((blocks[0], (start, grid.last)), (blocks[1], (grid.first, end))):
-            forced = [kept], [dropped]
-            monkeypatch.setattr(
-                "symacct.analysis.sampled_gaussian.split", lambda *_, forced=forced: forced
-            )
-            value = TrapezoidNodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
-            monkeypatch.undo()
-            assert value.contains(sampled_gaussian_excess(alpha, q, sigma))
 
 
 def block_sum(rim: Rim, step: float, first: int, last: int) -> arb:
@@ -268,18 +229,6 @@ def test_dropped_blocks_are_used_and_bounded() -> None:
     assert used >= 20
 
 
-@pytest.mark.parametrize("order", [2, 3, 8, 64, 257])
-@pytest.mark.parametrize("sigma", [Fraction("0.3"), Fraction(1), Fraction(20)])
-def test_no_jump_at_integer_orders(order: int, sigma: Fraction) -> None:
-    q, step = Fraction(1, 1000), Fraction(1, 10**30)
-    at = binomial(Fraction(order), q, sigma, ctx.prec)
-    for way in (trapezoid, series):
-        below, above = (way(order + sign * step, q, sigma, ctx.prec) for sign in (-1, 1))
-        assert below < at < above
-        assert abs(below + above - 2 * at) < at * arb("1e-46")
-        assert above - below < at * arb("1e-20")
-
-
 @pytest.mark.parametrize("digits", [15, 50, 300])
 def test_relative_accuracy_and_agreement_over_digits(digits: int) -> None:
     for alpha, q, sigma in product(
@@ -292,14 +241,6 @@ def test_relative_accuracy_and_agreement_over_digits(digits: int) -> None:
         assert accurate(value)
         ctx.dps = digits + 20
         assert value.overlaps(sampled_gaussian_excess(alpha, q, sigma))
-
-
-def test_thousand_digits() -> None:
-    ctx.dps = 1000
-    case = Fraction(5, 2), Fraction(1, 100), Fraction(20)
-    value = sampled_gaussian_excess(*case)
-    assert accurate(value)
-    assert value.overlaps(series(*case, ctx.prec))
 
 
 def test_tiny_excess_keeps_its_digits() -> None:
@@ -324,48 +265,7 @@ def test_precision_is_put_back_and_parameters_may_be_huge_fractions() -> None:
     assert ctx.prec == 77
 
 
-def tail_cases() -> list[tuple[Fraction, Fraction]]:
-    return list(
-        product(
-            (Fraction(1, 100), Fraction(1, 2), Fraction("0.99")),
-            (Fraction("0.4"), Fraction(1), Fraction(5)),
-        )
-    )
-
-
-@pytest.mark.parametrize(("q", "sigma"), tail_cases())
-def test_tail_bounds_are_above_the_tails(q: Fraction, sigma: Fraction) -> None:
-    alpha = Fraction(5, 2)
-    for integrand, tails, right in (
-        (gaussian_excess(alpha, q, sigma), partial(excess_tails, alpha), alpha + sigma),
-        (against_normal(forward, q, sigma), forward_tails, 1 + sigma),
-        (against_normal(reverse, q, sigma), reverse_tails, 1 + sigma),
-    ):
-        near, far = (float(sigma), float(right)), 40 * float(sigma) + 3
-        scale = ball(sigma) * (2 * arb.pi()).sqrt()
-        for left_end, right_end in (near, (far, near[1]), (near[0], far)):
-            points = [[arb(-far), arb(-left_end)], [arb(right_end), arb(far)]]
-            true = sum((integrate(integrand, part, -80.0) for part in points), arb(0)) / scale
-            bound = tails(q, sigma, arb(left_end), arb(right_end))
-            assert true <= bound
-            assert bound < 100000 * true
-
-
-def test_integrands_report_the_cut() -> None:
-    """On a ball about the branch point z₁ + iπσ² no analytic value may be claimed."""
-    q, sigma = Fraction(1, 10), Fraction(2)
-    z1 = arb("0.5") + 4 * arb(9).log()
-    for integrand in (
-        gaussian_excess(Fraction(5, 2), q, sigma),
-        against_normal(forward, q, sigma),
-        against_normal(reverse, q, sigma),
-    ):
-        for centre in (z1, z1 - arb("0.1"), z1 + arb("0.1")):
-            around = acb(arb(centre.mid(), 1), arb(4 * math.pi, 1))
-            assert not integrand(around, True).is_finite()
-        assert integrand(acb(arb(z1.mid(), 1), arb(0, 1)), True).is_finite()
-
-
+@covering()
 @pytest.mark.parametrize("sigma", SIGMAS)
 @pytest.mark.parametrize("q", RATES)
 def test_guessed_size_is_a_close_lower_bound(q: Fraction, sigma: Fraction) -> None:
@@ -377,27 +277,19 @@ def test_guessed_size_is_a_close_lower_bound(q: Fraction, sigma: Fraction) -> No
         assert arb("-0.001") < gap < 20
 
 
+@covering()
 @pytest.mark.parametrize("sigma", SIGMAS)
 @pytest.mark.parametrize("q", RATES)
-def test_kl_is_the_limit_and_the_larger_direction(q: Fraction, sigma: Fraction) -> None:
-    forward, backward = sampled_relative_entropy(q, sigma), sampled_gaussian_reverse_kl(q, sigma)
+def test_kl_is_the_limit_and_the_integral(q: Fraction, sigma: Fraction) -> None:
+    found = sampled_relative_entropy(q, sigma)
     step = Fraction(1, 10**120)
     limit = sampled_gaussian_excess(1 + step, q, sigma) / ball(step)
-    assert abs(limit / forward - 1) < arb("1e-49")
-    assert accurate(forward)
-    assert accurate(backward)
-    assert forward > backward > 0
+    assert abs(limit / found - 1) < arb("1e-49")
+    assert accurate(found)
+    assert found.overlaps(sampled_gaussian_kl_by_quadrature(q, sigma))
 
 
-@pytest.mark.parametrize("sigma", SIGMAS)
-@pytest.mark.parametrize("q", RATES)
-def test_kl_by_quadrature_is_the_same(q: Fraction, sigma: Fraction) -> None:
-    with ctx.workdps(15):
-        found = sampled_relative_entropy(q, sigma)
-        assert accurate(found)
-        assert found.overlaps(sampled_gaussian_kl_by_quadrature(q, sigma))
-
-
+@covering()
 @pytest.mark.parametrize("sigma", [Fraction(1, 40), Fraction(1, 4), Fraction(1), Fraction(30)])
 @pytest.mark.parametrize("q", [Fraction(1, 10**6), Fraction(1, 3), ALMOST])
 def test_kl_of_opposite_shifts_is_flints_integral(q: Fraction, sigma: Fraction) -> None:
@@ -416,17 +308,6 @@ def test_kl_of_opposite_shifts_is_flints_integral(q: Fraction, sigma: Fraction) 
         found = sampled_relative_entropy(q, sigma, -1)
         assert accurate(found)
         assert abs(found / whole - 1) < arb("1e-14")
-
-
-def test_reverse_kl_against_a_plain_sum() -> None:
-    q, sigma, h = Fraction(3, 10), Fraction(2), arb(1) / 16
-    total = arb(0)
-    for j in range(-1000, 1001):
-        z = h * j
-        m = 1 - ball(q) + ball(q) * ((2 * z - 1) / 8).exp()
-        total -= m.log() * (-z * z / 8).exp()
-    total *= h / (2 * (2 * arb.pi()).sqrt())
-    assert abs(total / sampled_gaussian_reverse_kl(q, sigma) - 1) < arb("1e-45")
 
 
 def test_all_terms_of_both_series_are_hausdorff_moments() -> None:

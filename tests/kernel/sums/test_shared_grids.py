@@ -17,7 +17,7 @@ from symacct.analysis.sampled_gaussian import (
     shared_nodes,
 )
 from symacct.theory.amplification import pairs
-from tests.kernel.sums.quadrature import sampled_gaussian_excess_by_quadrature
+from tests.thinning import some
 
 
 @pytest.fixture(autouse=True)
@@ -40,8 +40,8 @@ def own(alpha, q, sigma, bits):
 
 
 def test_the_grid_of_an_interval_gives_what_each_order_by_itself_gives():
-    shared = 0
-    for top, q, sigma in intervals(60, seed=1):
+    shared, count = 0, some(20, 60)
+    for top, q, sigma in intervals(count, seed=1):
         nodes = shared_nodes(top, q, sigma, 100)
         shared += nodes is not None
         for alpha in (Fraction(top - 1), top - Fraction(1, 3), Fraction(top)):
@@ -49,13 +49,13 @@ def test_the_grid_of_an_interval_gives_what_each_order_by_itself_gives():
                 found = nodes.excess(alpha)
                 assert found.overlaps(own(alpha, q, sigma, 100))
                 assert found.rel_accuracy_bits() >= 96
-    assert shared > 20
+    assert 3 * shared > count
 
 
 @pytest.mark.parametrize("bits", [1, 3, 8, 20])
 def test_coarse_enclosures_hold_the_truth_at_both_ends(bits):
     """At few bits the truncation errors dominate, so a missing one shows."""
-    for top, q, sigma in intervals(60, seed=bits):
+    for top, q, sigma in intervals(some(20, 60), seed=bits):
         nodes = shared_nodes(top, q, sigma, bits)
         for alpha in (top - Fraction(10**6 - 1, 10**6), top - Fraction(1, 10**6)):
             if nodes is not None:
@@ -64,7 +64,7 @@ def test_coarse_enclosures_hold_the_truth_at_both_ends(bits):
 
 def test_what_bounds_an_interval_bounds_each_order_in_it():
     """On wide intervals, where the ends differ by much, and a window cut so that its rim counts."""
-    for top, q, sigma in intervals(40, seed=3):
+    for top, q, sigma in intervals(some(15, 40), seed=3):
         orders = Fraction(2), Fraction(top)
         guessed = guess(orders[1], q, sigma, 20)
         grid = plan(guessed)
@@ -77,13 +77,6 @@ def test_what_bounds_an_interval_bounds_each_order_in_it():
             assert not of_all.left_out < of_one.left_out
             assert not of_all.factor < of_one.factor
             assert not of_all.error < of_one.error
-
-
-def test_the_definition_integrated():
-    for top, q, sigma in intervals(12, seed=5):
-        alpha = top - Fraction(2, 7)
-        found = sampled_gaussian_excess(alpha, q, sigma)
-        assert found.overlaps(sampled_gaussian_excess_by_quadrature(alpha, q, sigma))
 
 
 def test_what_is_known_changes_no_bit():
