@@ -3,13 +3,11 @@
 import itertools
 import math
 import re
-import time
 import warnings
 from fractions import Fraction
 
 import pytest
 
-import symacct
 from symacct import (
     Accountant,
     DomainError,
@@ -26,6 +24,7 @@ from symacct import (
 from symacct.kernel.claims import ADD_REMOVE, FINITE_ORDERS, INTEGER_ORDERS
 from symacct.kernel.errors import EqualTheoremWarning, SoundnessError
 from symacct.kernel.theorem_registry import always, forget, named
+from tests import support
 
 NODE = PoissonSubsample(Gaussian(5), "1/100")
 
@@ -74,14 +73,12 @@ EQUAL = {
 @pytest.mark.parametrize("known", EQUAL)
 def test_a_theorem_of_the_values_of_another_warns(known):
     bound, orders = EQUAL[known]
-    begun = time.process_time()
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             state("MINE-EQUAL", bound, orders=orders)
     finally:
         forget("MINE-EQUAL")
-    assert time.process_time() - begun < 1.5
     if known is None:
         assert not said
     else:
@@ -118,24 +115,21 @@ def too_good():
     forget("MINE-2")
 
 
-def test_it_is_listed_with_what_it_states(capped):
+def test_it_takes_part_wherever_theorems_do(capped):
     (found,) = (t for t in theorems() if t.name == capped)
     assert str(found.source) == "me, notebook, page 3"
     assert found.statement == "ε′(α) <= ε(α)"
-
-
-def test_it_answers_by_name_certified_and_with_its_source(capped):
     answer = NODE.rdp(Fraction(5, 2), by=capped)
     assert answer <= Fraction(1, 20) + Fraction(1, 10**20)
     assert answer >= Fraction(1, 20) - Fraction(1, 10**20)
     assert answer.claim.theorems[0] == capped
     assert answer.certified
-
-
-def test_it_takes_part_in_compare(capped):
+    for engine in ("ball", "mpmath", "float64"):
+        assert abs(float(Accountant(12, engine).rdp(NODE, 8, by=capped)) - 0.16) < 1e-9
     (row,) = (row for row in compare(NODE, [2, "5/2"]) if row.name == capped)
     assert row.applies
     assert all(ratio.lower > 1 for ratio in row.ratios)
+    assert capped in support.answers(NODE, 4)
 
 
 def test_it_takes_part_in_the_default_answer_and_in_explain():
@@ -155,12 +149,6 @@ def test_it_takes_part_in_the_default_answer_and_in_explain():
     assert node.explain("5/2").theorem == before
 
 
-def test_every_engine_evaluates_it(capped):
-    for engine in ("ball", "mpmath", "float64"):
-        assert abs(float(Accountant(12, engine).rdp(NODE, 8, by=capped)) - 0.16) < 1e-9
-    assert NODE.formula is not None
-
-
 def test_falsify_finds_nothing_against_a_sound_one(capped):
     attack = falsify(capped, budget=2000)
     assert attack.attacked
@@ -171,13 +159,6 @@ def test_falsify_refutes_a_wrong_one(too_good):
     attack = falsify(too_good, budget=2000)
     assert attack.refuted
     assert attack.witness.truth.lower > attack.witness.bound.upper
-
-
-def test_the_laws_pick_it_up_by_the_register(capped):
-    from tests import support
-
-    assert (capped, "PoissonSubsample") in support.about_sampling()
-    assert capped in support.answers(NODE, 4)
 
 
 def test_a_bound_that_meets_a_fraction_or_another_name_is_told_so():
@@ -234,46 +215,26 @@ def test_what_is_not_proved_takes_no_part_in_the_default_answer(status):
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
-        (lambda ctx, eps, alpha, gamma: math.log1p(0.5), "a float; write ctx.log1p"),
         (
-            lambda ctx, eps, alpha, gamma: math.exp(math.log(3)),
-            "a float; write ctx.exp and ctx.log",
+            lambda ctx, eps, alpha, gamma: math.exp(0.5),
+            "a float; write ctx.exp",
         ),
         (lambda ctx, eps, alpha, gamma: None, "None; write what it returns by eps"),
-        (lambda ctx, eps, alpha, gamma: 1j, "a complex; write what"),
-        (lambda ctx, eps, alpha, gamma: "1", "a str; write what"),
     ],
 )
 def test_a_bound_that_returns_no_number_is_told_what_to_write(returned, said):
     """By name it is an error, and a comparison with others goes on without it."""
-    step = PoissonSubsample(Gaussian(5), "1/100")
-    theorem(
-        "BADMATH", operation=PoissonSubsample, kind=Kind.UPPER, source=Source("me", "p. 1"),
-        orders=FINITE_ORDERS, adjacency=ADD_REMOVE, applies=always, monotone=True,
-        status="conjecture",
-    )(returned)  # fmt: skip
+    state("BADMATH", returned, status="conjecture")
     try:
-        for ask in (lambda: step.rdp(4, by="BADMATH"), lambda: falsify("BADMATH"),
-                    lambda: step.formula(by="BADMATH")):  # fmt: skip
+        for ask in (lambda: NODE.rdp(4, by="BADMATH"), lambda: falsify("BADMATH"),
+                    lambda: NODE.formula(by="BADMATH")):  # fmt: skip
             with pytest.raises(DomainError, match=f"^BADMATH returned {re.escape(said)}"):
                 ask()
-        shown = str(symacct.compare(step, [4]))
+        shown = str(compare(NODE, [4]))
         assert f"BADMATH does not answer: returned {said}" in shown
         assert "ZW19-T8" in shown
     finally:
         forget("BADMATH")
-
-
-def test_a_bound_may_return_a_whole_number():
-    theorem(
-        "NOTHING-1", operation=PoissonSubsample, kind=Kind.LOWER, source=Source("me", "p. 1"),
-        orders=FINITE_ORDERS, adjacency=ADD_REMOVE, applies=always, monotone=True,
-        status="conjecture",
-    )(lambda ctx, eps, alpha, gamma: 0)  # fmt: skip
-    try:
-        assert PoissonSubsample(Gaussian(5), "1/100").rdp(4, by="NOTHING-1").upper == 0
-    finally:
-        forget("NOTHING-1")
 
 
 WORDS = {
@@ -285,7 +246,7 @@ WORDS = {
 }
 
 
-def test_a_theorem_is_stated_in_words():
+def test_a_theorem_is_stated_in_words_and_all_that_is_wrong_is_one_error():
     words = {name: word for name, (word, _, _) in WORDS.items()}
     theorem("ME", operation=PoissonSubsample, monotone=True, applies=always, **words)(
         lambda ctx, eps, alpha, gamma: 2 * gamma * eps(alpha)
@@ -293,16 +254,11 @@ def test_a_theorem_is_stated_in_words():
     try:
         for name, (_, meant, _) in WORDS.items():
             assert getattr(named("ME"), name) == meant
+        assert NODE.rdp(4, by="ME").upper > 0
     finally:
         forget("ME")
-
-
-def test_all_that_is_wrong_is_said_at_once():
     wrong = {name: bad for name, (_, _, bad) in WORDS.items()}
     for more, error in (({}, SoundnessError), ({"monotone": True, "applies": always}, DomainError)):
-        with pytest.raises(error) as said:
+        with pytest.raises(error) as caught:
             theorem("ME", operation=PoissonSubsample, **wrong, **more)
-        text = str(said.value)
-        assert all(f"{name}: found {bad!r}" in text for name, bad in wrong.items())
-        assert "did you mean conjecture?" in text
-        assert ("found no monotone and no applies" in text) == (not more)
+        assert all(f"{name}: found {bad!r}" in str(caught.value) for name, bad in wrong.items())
