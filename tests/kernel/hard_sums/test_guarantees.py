@@ -1,8 +1,6 @@
 """(ε, δ) by the best order, against brute force."""
 
 import functools
-import itertools
-import json
 import warnings
 from fractions import Fraction
 
@@ -13,20 +11,16 @@ from symacct import (
     ZCDP,
     Accountant,
     Compose,
-    Curve,
     Gaussian,
-    OrderError,
     OrderGridWarning,
     PoissonSubsample,
     PureDP,
     RandomizedResponse,
-    parse,
 )
 from tests.kernel.hard_sums.formulas import (
     DIGITS,
     INFINITY,
     RATE,
-    REFERENCE,
     SEEDS,
     ask,
     ends,
@@ -36,26 +30,12 @@ from tests.kernel.hard_sums.formulas import (
     log_delta_objective,
     moments,
     mp,
-    near,
     number,
     overlap,
     pure,
     theorem_8,
 )
 from tests.thinning import covering
-
-OPTIMA = json.loads((REFERENCE / "epsilon_optima.json").read_text(encoding="utf8"))
-
-
-@pytest.mark.parametrize("key", OPTIMA)
-def test_published_optima_over_all_real_orders(key):
-    text, count, delta, conversion = key.split(" | ")
-    node = int(count.removeprefix("k ")) * parse(text)
-    found = Accountant(DIGITS).epsilon(node, delta.removeprefix("delta "), conversion=conversion)
-    assert found.optimal
-    assert found.epsilon.digits >= DIGITS
-    assert near(ends(found.epsilon), OPTIMA[key]["epsilon"], 20, units=1)
-    assert abs(float(found.alpha) - float(OPTIMA[key]["alpha"])) < 1e-6
 
 
 @functools.cache
@@ -99,16 +79,6 @@ def test_a_valley_between_the_first_order_and_the_guess():
     whole = accountant.epsilon(node, "1e-11", conversion="classic", orders="integer")
     assert grid.alpha == whole.alpha == 3
     assert whole.optimal
-
-
-def test_the_brute_force_has_an_inner_optimum_in_most_cases():
-    """Else the test above would assert nothing."""
-    inner = 0
-    for name, gamma in itertools.product(SEEDS, (RATE, Fraction(1, 20))):
-        curve = sampled_curve(name, gamma, 1000 if gamma == RATE else 30)
-        f = epsilon_objective(curve.__getitem__, "1e-6", "classic")
-        inner += min(range(2, 301), key=f) < 300
-    assert inner >= 9
 
 
 def smallest(objective, low, high):
@@ -226,12 +196,6 @@ def test_projection_of_a_curve_that_is_infinite_at_whole_orders():
     hull = node.convexify(8)
     for alpha in ("6/5", 2, 1):
         assert overlap(ask(hull, alpha), ask(node, alpha))
-
-
-def test_no_guarantee_where_the_curve_is_infinite():
-    nowhere = Curve(lambda ctx, alpha: ctx.number(INFINITY), kind="upper", adjacency="either")
-    with pytest.raises(OrderError, match="infinite"):
-        nowhere.epsilon("1e-5")
 
 
 def test_the_best_order_stays_below_the_last_finite_one():

@@ -18,12 +18,13 @@ from symacct.analysis.sampled_gaussian import (
 )
 from tests.extremes import bounded
 from tests.kernel.hard_sums.formulas import ask, ends, gaussian_by_integral, mp
-from tests.thinning import in_a_soak
+from tests.thinning import covering, in_a_soak
 
 ORDERS = ["5/2", "7/3", "21/2", "161/16", "4", Fraction(5, 2) + Fraction(1, 2**40)]
 BITS = 900
 
 
+@covering()
 @pytest.mark.parametrize("alpha", ORDERS)
 @pytest.mark.parametrize(("q", "sigma"), [("1/100", 2), ("1/2", "3/2"), ("99/100", 2)])
 def test_many_nodes_against_the_erfc_series_and_in_blocks_of_any_bits(alpha, q, sigma, monkeypatch):

@@ -35,7 +35,7 @@ from tests.kernel.hard_sums.formulas import (
     theorem_8,
     theorem_9,
 )
-from tests.thinning import covering
+from tests.thinning import covering, some
 
 
 @pytest.mark.parametrize(("sigma", "alpha"), [(50, 34540), (5, 346), (5, 345), (5, 347)])
@@ -54,7 +54,7 @@ def test_near_degenerate_rates(name, alpha, gamma):
 @pytest.mark.parametrize("name", ["Laplace(1/2)", "RandomizedResponse(0.9)", "Gaussian(50)"])
 def test_large_orders(name):
     base, eps = WIDE[name]
-    check_all_sums(base, eps, 5000, RATE)
+    check_all_sums(base, eps, some(2000, 5000), RATE)
 
 
 #: e^{ε(∞)} − 1 below 1, above 1 (the square below 2, the fourth power above), and above 2.
@@ -79,21 +79,10 @@ def test_every_branch_of_theorem_9(name, gamma):
         assert holds(ask(fixed, alpha, "WBK19-T9"), true), alpha
 
 
-def test_the_bases_above_do_take_every_branch():
-    second, later = set(), set()
-    for _, eps in SPREADS.values():
-        e2, c = mp.exp(eps(2)), mp.expm1(eps(INFINITY))
-        second.add("4" if 4 * (e2 - 1) < e2 * min(2, c**2) else "2" if c**2 > 2 else "c")
-        later |= {(j, c**j < 2) for j in (3, 4)}
-    assert second == {"4", "2", "c"}
-    assert later == {(3, True), (3, False), (4, True), (4, False)}
-    one = response("11/16")
-    assert mp.expm1(one(INFINITY)) ** 3 < 2 < mp.expm1(one(INFINITY)) ** 4
-
-
 # --- curves that are not convex
 
 
+@covering()
 @pytest.mark.parametrize("gamma", [TINY_RATE, Fraction(1, 50), NEAR_ONE], ids=str)
 @pytest.mark.parametrize("name", CUSTOM)
 def test_curves_of_any_shape(name, gamma):
@@ -128,17 +117,10 @@ def test_sampling_twice(inner, outer):
         assert holds(ask(twice, alpha, "ZW19-T5"), rough)
 
 
-def test_the_nested_bound_is_not_convex():
-    """Else the test above would say nothing about such curves."""
-    curve = sampled(theorem_5, gaussian(3), Fraction(1, 2))
-    cgf = [(l - 1) * curve(l) for l in range(2, 30)]
-    bends = [a - 2 * b + c for a, b, c in zip(cgf, cgf[1:], cgf[2:], strict=False)]
-    assert min(bends) < 0 < max(bends)
-
-
 # --- oracle calls
 
 
+@covering()
 @pytest.mark.parametrize(("alpha", "most"), [(10**4, 300), (10**5, 1000), (10**6, 3000)])
 @FULL
 def test_fifty_digits_take_few_oracle_calls(name, alpha, most):
@@ -160,9 +142,9 @@ def test_fewer_digits_cost_fewer_oracle_calls(name):
     assert calls[0] < calls[1] * 3 // 4
 
 
-@pytest.mark.parametrize("digits", [1, 2, 8, 9, 17, 31])
+@pytest.mark.parametrize("digits", [1, 9, 31])
 def test_the_digits_asked_for_are_shown(digits):
     """For every order, whatever the last bits are; one digit short was found by the soak."""
     node = PoissonSubsample(RandomizedResponse("27/100"), "6181/100000000")
-    for k in range(1, 60):
+    for k in range(1, 60, some(4, 1)):
         assert ask(node, 1 + Fraction(k * 887, 5000000), None, digits).digits >= digits

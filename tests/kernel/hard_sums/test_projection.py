@@ -17,9 +17,7 @@ from symacct import (
     PoissonSubsample,
     SoundnessError,
     SubsampleWithoutReplacement,
-    from_json,
     limits,
-    parse,
 )
 from symacct.theory.amplification import wbk19
 from tests.kernel.hard_sums.formulas import (
@@ -84,19 +82,6 @@ def test_projection_is_the_lower_hull(name):
     assert holds(accountant.rdp(hull, 1), number(slope))
     beyond = accountant.rdp(hull, last + 5)
     assert holds(beyond, number(values[-1]))
-
-
-@pytest.mark.parametrize("name", KINKS)
-def test_projection_is_convex_and_nondecreasing(name):
-    last = len(KINKS[name]) + 1
-    hull = kinked(KINKS[name]).convexify(last)
-    accountant = Accountant(DIGITS)
-    lams = [Fraction(k, 4) for k in range(1, 4 * (last - 1) + 1)]
-    eps = [sum(ends(accountant.rdp(hull, lam + 1))) / 2 for lam in lams]
-    cgf = [number(lam) * e for lam, e in zip(lams, eps, strict=True)]
-    slack = mp.mpf(10) ** -25
-    assert all(b >= a - slack for a, b in itertools.pairwise(eps))
-    assert all(a - 2 * b + c >= -slack for a, b, c in zip(cgf, cgf[1:], cgf[2:], strict=False))
 
 
 @pytest.mark.parametrize("name", ["Gaussian(5)", "Laplace(1/2)", "RandomizedResponse(0.9)"])
@@ -184,19 +169,6 @@ def test_projection_of_a_default_bound_is_never_above_it():
         for alpha in ("5/4", "9/2", "59/2"):
             between = accountant.rdp(node, alpha, by="WBK19-C10")
             assert accountant.rdp(hull, alpha).lower <= between.upper
-
-
-@pytest.mark.parametrize(
-    "node",
-    [
-        SubsampleWithoutReplacement(Gaussian(5), "1/1000").convexify(64),
-        (3 * PoissonSubsample(ZCDP("1/50"), "1/10")).convexify(20),
-    ],
-    ids=repr,
-)
-def test_projection_goes_through_text_and_json(node):
-    assert parse(repr(node)) is node
-    assert from_json(node.to_json()) is node
 
 
 def test_projection_refuses_a_lower_bound():
