@@ -23,12 +23,10 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
     falsify,
-    from_json,
-    parse,
 )
 from tests import independent
 from tests.support import holds
-from tests.thinning import covering
+from tests.thinning import covering, some
 
 MP = independent.context(60)
 
@@ -59,7 +57,7 @@ def joint(*laws):
     return [math.prod(chosen) for chosen in itertools.product(*laws)]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(some(4, 10)))
 def test_no_law_of_all_outcomes_is_above_it(seed):
     """Steps of finite laws side by side."""
     rng = np.random.default_rng(seed)
@@ -108,20 +106,14 @@ def test_beyond_the_orders_that_are_summed_the_step_is_told():
         m.rdp(300, by="FS25-DIRECT")
 
 
-def test_claims_text_and_what_it_is_about():
+def test_claims_and_what_it_is_about():
     m = RandomAllocation(Gaussian(5), 100)
-    assert repr(m) == "RandomAllocation(Gaussian(5), 100)"
-    assert parse(repr(m)) is m
-    assert from_json(m.to_json()) is m
     assert m.claim.kind is Kind.UPPER
     assert str(m.claim.adjacency) == "add_remove"
     assert m.rdp(4).claim.kind is Kind.EXACT
     assert "FS25" in RandomAllocation(PureDP("1/5"), 100).cite(4)
-    assert "100 steps" in (3 * m).statement("1e-5")
-    assert r"\epsilon_{1}\left( \frac{4}{3} \right)" in RandomAllocation(PureDP(1), 3).latex(
-        2, by="FS25-DIRECT"
-    )
-    assert (3 * m).epsilon("1e-5").epsilon.upper < (3 * Gaussian(5)).epsilon("1e-5").epsilon.lower
+    ours, known = ((3 * one).epsilon("1e-5", 6, "improved").epsilon for one in (m, Gaussian(5)))
+    assert ours.upper < known.lower
     sampled = PoissonSubsample(FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]]), "1/9")
     assert RandomAllocation(sampled, 3).rdp(2).upper < sampled.rdp(2).lower
 

@@ -17,11 +17,10 @@ from symacct import (
     PoissonSubsample,
     PostProcess,
     band_mf,
-    from_json,
-    parse,
 )
 from tests import independent
 from tests.support import holds
+from tests.thinning import covering, some
 
 MP = independent.context(50)
 RUN = {"n": 100, "batch_size": 10, "noise_multiplier": 2}
@@ -63,7 +62,7 @@ def divergence(alpha, rows, gamma, sigma, steps):
     return MP.log(total) / (alpha - 1)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(some(4, 8)))
 def test_no_part_costs_more_than_all_patterns_of_its_samples(seed):
     """The mixture of all patterns, by the whole matrix and not by its bands."""
     bands, steps, alpha = 2 + seed % 2, 5, 2 + seed % 2
@@ -90,6 +89,7 @@ def test_a_wider_matrix_may_cost_more_and_is_refused():
             band_mf(**RUN, bands=2, steps=len(wrong), strategy=wrong)
 
 
+@covering()
 @pytest.mark.parametrize("steps", [1, 3, 4, 6, 7, 9])
 @pytest.mark.parametrize("column", [[1], [1, "1/2"], ["1/2", "-1", 2], [0, 0, 1]])
 def test_one_number_on_each_diagonal_is_the_matrix_of_them(column, steps):
@@ -244,6 +244,7 @@ def test_no_more_steps_than_a_rest_are_one_sample_of_the_rate_of_use(bands, step
     assert m.claim.kind is (Kind.EXACT if steps == 1 else Kind.UPPER)
 
 
+@covering()
 @pytest.mark.parametrize("n", [10**40, 10**40 + 1, 10**400])
 @pytest.mark.parametrize("share", [1, 2, 10])
 @pytest.mark.parametrize("steps", [1, 4])
@@ -255,26 +256,6 @@ def test_rates_of_huge_counts_lie_between_use_and_all_of_it(n, share, steps):
     p = Fraction(1, n - bands + 1)
     used = 1 - (1 - p) ** steps
     assert used <= rate <= min(used * (1 + Fraction(1, 10**7)), 1)
-
-
-def test_a_statement_tells_of_rests_and_not_of_fresh_samples():
-    """But of a sample that stands beside, and of no rest where there is none."""
-    told = {"n": 1000, "batch_size": 10, "noise_multiplier": 2, "steps": 30}
-    m = band_mf(**told, bands=3, sampling="min_sep")
-    assert parse(repr(m)) is m
-    assert from_json(m.to_json()) is m
-    rests = "a record that was in a batch rests in the next 2, and enters each other one with"
-    text = m.statement("1e-5", conversion="improved")
-    assert f"{rests} probability 1/98" in text
-    assert "at most 3 diagonals" in text
-    assert "reveals no more about a record than" in text
-    assert "drawn anew" not in text
-    short = m.statement("1e-5", form="short", conversion="improved")
-    assert "Poisson" not in short.partition("reveals no more about a record than")[0]
-    beside = (m + next(iter(m.mechanism.terms))).statement("1e-5", conversion="improved")
-    assert rests in beside
-    assert "drawn anew" in beside
-    assert "rests" not in band_mf(**told, bands=3).statement("1e-5", conversion="improved")
 
 
 @pytest.mark.parametrize("wrong", ["", "x" * 1001, "a 'quote'", "two\nlines", "a\\b", 5])

@@ -1,8 +1,5 @@
 """The best of a random number of runs: bounds against plain mpmath and against all outcomes."""
 
-import copy
-import math
-import pickle
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -24,7 +21,6 @@ from symacct import (
     RandomizedResponse,
     RepeatAndSelect,
     falsify,
-    from_json,
     laws,
     parse,
 )
@@ -32,7 +28,7 @@ from symacct.interop.dp_events import gamma_of_mean, mean_above
 from symacct.kernel.theorem_registry import named
 from tests import independent
 from tests.support import INFINITY, holds
-from tests.thinning import covering
+from tests.thinning import covering, some
 
 MP = independent.context(80)
 BINOMIAL, POISSON = laws.TruncatedNegativeBinomial, laws.Poisson
@@ -85,7 +81,7 @@ def chances(runs, last):
     return [w / total for w in weights]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 def test_a_pair_of_truncated_negative_binomial_laws_count_by_count(seed):
     rng = random.Random(seed)
     eta = rng.choice([0, 1, Fraction(-1, 2), -share(rng), 3 * share(rng)])
@@ -221,7 +217,7 @@ def curve_of(mechanism):
 @pytest.mark.parametrize("name", PRINTED)
 def test_the_bounds_are_their_printed_formulas(name):
     formula, runs_of = PRINTED[name]
-    for seed in range(15):
+    for seed in range(some(6, 15)):
         rng = random.Random(f"{name} {seed}")
         mechanism, runs, alpha = base(rng), runs_of(rng), order(rng)
         if alpha == INFINITY and name in FINITE_ONLY:
@@ -238,7 +234,7 @@ def best(objective, low=1):
     return independent.smallest(MP, objective, low + MP.mpf(10) ** -6, 600)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(some(2, 6)))
 def test_the_searched_orders_of_theorem_2_are_near_the_best(seed):
     rng = random.Random(seed)
     mechanism, runs, alpha = Gaussian(1 + 9 * share(rng)), binomial(rng), 1 + 30 * share(rng)
@@ -255,7 +251,7 @@ def test_the_searched_orders_of_theorem_2_are_near_the_best(seed):
         assert answer.upper <= value * MP.mpf("1.0001"), (mechanism, runs, alpha)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 def test_where_no_order_that_is_searched_for_counts_theorem_2_is_its_formula(seed):
     """λ = α, as none above 512 is tried, and for γ < 1e-9 ε(∞) is below log(1/γ)/j + …, any j."""
     rng = random.Random(seed)
@@ -271,7 +267,7 @@ def test_where_no_order_that_is_searched_for_counts_theorem_2_is_its_formula(see
         assert holds(answer, value, 30, 60), (mechanism, runs, alpha)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 def test_where_no_run_can_stand_out_theorem_6_is_its_formula(seed):
     """(α−1)e^t <= α, t = ε(∞): nothing is left of the excess, and no order is searched for."""
     rng = random.Random(seed)
@@ -296,7 +292,7 @@ def test_theorem_2_as_printed_is_corollary_3_where_the_runs_are_many(eta):
     assert m.rdp(INFINITY, by="PS22-T2-BEST").upper < 2 + number(eta)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(some(2, 4)))
 def test_the_searched_orders_of_theorem_6_are_no_worse_than_a_grid(seed):
     rng = random.Random(seed)
     mechanism, runs, alpha = base(rng), poisson(rng), rng.choice([2, 5, 20])
@@ -308,18 +304,6 @@ def test_the_searched_orders_of_theorem_6_are_no_worse_than_a_grid(seed):
     )
     answer = RepeatAndSelect(mechanism, runs).rdp(alpha, by="PS22-T6-BEST")
     assert answer.upper <= least * MP.mpf("1.001"), (mechanism, runs, alpha)
-
-
-@pytest.mark.parametrize(("rate", "mean"), [(1, 1), (1, 1000), ("1/10", 10)])
-def test_theorem_6_as_printed_where_no_run_can_stand_out(rate, mean):
-    """λ = e^t/(e^t−1), t = ε(∞): δ̂ = 0, and ε(λ) + log μ/(λ−1) is left."""
-    lam = Fraction(1 + 1 / math.expm1(float(1 / Fraction(rate))))
-    m = RepeatAndSelect(Laplace(rate), POISSON(mean))
-    expected = curve_of(Laplace(rate))(lam) + MP.log(mean) / (number(lam) - 1)
-    assert abs(m.rdp(lam, by="PS22-T6-PRINTED").upper / expected - 1) < 1e-9
-    assert m.rdp(lam, by="PS22-T6-BEST").upper < expected * (1 + 1e-9)
-    with pytest.raises(OrderError, match="above"):
-        m.rdp(1, by="PS22-T6-PRINTED")
 
 
 def test_the_answer_never_falls_with_the_order():
@@ -341,31 +325,10 @@ def test_the_order_1_is_answered_where_the_order_from_which_on_runs_stand_out_is
     assert m.rdp(1).upper <= m.rdp(1, by="PS22-T6-BEST").upper < INFINITY
 
 
-@pytest.mark.parametrize("mean", [10, 1000, 10**10])
-def test_up_to_the_order_where_no_run_can_stand_out_the_number_of_runs_costs_its_logarithm(mean):
-    """Below λ = e^t/(e^t−1), t = ε(∞): δ̂ = 0, and ε(λ) + log(μ + e^{−μ})/(λ−1) is left."""
-    m, lam = RepeatAndSelect(Laplace(1), POISSON(mean)), 1 / math.expm1(1)
-    assert float(m.rdp("1.5")) <= float(Laplace(1).rdp(1 + lam)) + math.log(mean + 1) / lam
-
-
-def test_the_order_at_which_too_much_would_be_lost_is_not_read():
-    """Between them e^{e^…} has no enclosure; every run told, it is at most α/(2σ²) + …, by hand."""
-    m = RepeatAndSelect(Gaussian("1/1000"), POISSON(1000))
-    assert float(m.rdp("1.1")) <= 550_000 + 1000 + math.log(1000) / 0.1
-
-
 def test_no_privacy_is_lost_where_there_is_nothing_to_tell():
     for runs in (BINOMIAL(0, "1/50"), BINOMIAL(2, "1/3"), POISSON("1/3")):
         for alpha in (1, 2, "7/2", INFINITY):
             assert RepeatAndSelect(PureDP(0), runs).rdp(alpha).upper == 0
-
-
-def test_pure_privacy_costs_at_most_two_plus_eta_times():
-    for eta in ("-1/2", 0, 1, 3):
-        for gamma in ("1/2", "1e-3", "1e-9"):
-            m = RepeatAndSelect(PureDP("1/3"), BINOMIAL(eta, gamma))
-            assert m.rdp(INFINITY).upper < (2 + number(eta)) / 3
-    assert number(5) / 3 - number(Fraction(1, 10**6)) < m.rdp(INFINITY).lower
 
 
 # --- brute force: every number of runs, every outcome
@@ -384,7 +347,7 @@ def told(law, runs, last):
 
 @covering()
 @pytest.mark.parametrize("runs_of", [binomial, poisson])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(6, 12)))
 def test_no_bound_is_below_the_law_of_what_is_told(runs_of, seed):
     rng = random.Random(f"{runs_of.__name__} {seed}")
     size = rng.randrange(2, 5)
@@ -470,21 +433,6 @@ def test_a_mean_is_met_from_above():
 
 
 # --- an operation as any other
-
-
-def test_it_is_written_read_copied_and_composed():
-    m = RepeatAndSelect(Gaussian(5), BINOMIAL(0, "1/10"))
-    assert parse(repr(m)) is m
-    assert from_json(m.to_json()) is m
-    assert pickle.loads(pickle.dumps(m)) is m  # noqa: S301
-    assert copy.deepcopy(m) is m
-    twice = (m + m).epsilon("1e-6").epsilon.upper
-    assert m.epsilon("1e-6").epsilon.upper < twice < 3 * m.epsilon("1e-6").epsilon.upper
-    assert m.claim.kind is Kind.UPPER
-    sampled = PoissonSubsample(m, "1/100")
-    assert sampled.rdp(4).upper < m.rdp(4).upper
-    assert "best of a random number of runs" in m.epsilon("1e-6").statement()
-    assert "PS22" in m.cite()
 
 
 def test_a_curve_that_does_not_say_its_value_at_infinity():

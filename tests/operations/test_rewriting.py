@@ -25,7 +25,6 @@ from symacct import (
     SubsampleWithoutReplacement,
     parse,
 )
-from symacct.kernel.exact import INFINITY
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.mechanisms import ScalarGaussian
 from tests.support import decimal_overlaps, overlap
@@ -151,21 +150,6 @@ def test_an_irrational_ratio_lies_between_rational_ones(adjacency, alpha):
         assert overlap(found, Accountant(15, "mpmath").rdp(node, alpha))
 
 
-def test_what_is_written_about_it_names_the_rewrite():
-    nested = PoissonSubsample(PoissonSubsample(Gaussian(2), "1/2"), "1/4")
-    one = PoissonSubsample(Gaussian(2), "1/8")
-    assert f"same curve as: {one}" in str(nested.explain())
-    assert "same curve as" not in str(one.explain())
-    assert nested.explain().as_dict()["same_curve_as"] == repr(one)
-    said = nested.epsilon("1e-5").statement()
-    assert "probability 0.25" in said
-    assert "Their curve is that of the output of" in said
-    assert "probability 0.125" in said
-    assert nested.formula() == one.formula()
-    assert nested.latex().startswith(one.latex().removesuffix("\n\\end{align*}"))
-    assert nested.rdp(INFINITY).lower == INFINITY
-
-
 def remark(latex):
     """What is said in words below a formula, on however many lines."""
     return " ".join(re.findall(r"^&\\quad \\text\{(.*)\}", latex, re.MULTILINE))
@@ -197,22 +181,3 @@ def test_open_rates_are_multiplied():
     assert ALPHA in nested.formula().free_symbols
     values = {q: "1/2", r: "1/4"}
     assert nested.subs(values).rdp(3).lower == PoissonSubsample(Gaussian(2), "1/8").rdp(3).lower
-
-
-@pytest.mark.parametrize("target", ["python", "c"])
-def test_code_is_of_the_form_that_is_accounted(target):
-    nested = PoissonSubsample(PoissonSubsample(Gaussian(2), "1/2"), "1/4")
-    assert "ZW19-T8" in nested.code(target, max_order=12, points=20)
-
-
-def test_latex_says_that_its_formula_is_that_of_another_mechanism():
-    """A line below it; none where nothing is rewritten, or a named theorem is asked."""
-    inner = PoissonSubsample(Gaussian(1), "1/10")
-    found = (3 * PoissonSubsample(inner, "1/10")).latex()
-    why = "a Poisson sample of a Poisson sample is a Poisson sample, at the product of the rates"
-    assert remark(found) == f"(rewritten: {why})"
-    shown, _, _ = found.partition(" \\\\\n&\\quad \\text{")
-    plain = (3 * PoissonSubsample(Gaussian(1), "1/100")).latex()
-    assert plain == f"{shown}\n\\end{{align*}}"
-    assert "rewritten" not in inner.latex()
-    assert "rewritten" not in PoissonSubsample(inner, "1/10").latex(by="ZW19-T5")

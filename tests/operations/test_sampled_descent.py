@@ -16,10 +16,9 @@ from symacct import (
     PoissonSubsample,
     ScalarGaussian,
     SubsampleWithoutReplacement,
-    from_json,
-    parse,
     sampled_descent,
 )
+from tests.thinning import some
 
 
 def iterates(steps, rate, sigma, diameter, contraction, moved):
@@ -42,7 +41,7 @@ def apart(first, second, width, alpha):
     return math.log(np.sum(first**alpha * second ** (1 - alpha)) * width) / (alpha - 1)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(5, 12)))
 def test_no_iterates_on_a_line_exceed_it(seed):
     rng = random.Random(seed)
     steps, rate = rng.choice([2, 9, 40]), Fraction(rng.randrange(1, 10), 10)
@@ -89,19 +88,12 @@ def test_it_ends_to_grow():
     assert sampled_descent(step, 20, 0).mechanism is step
 
 
-def test_samples_claims_and_text():
+def test_samples_and_claims():
     for noise in (Gaussian(5), ScalarGaussian(5)):
-        step = SubsampleWithoutReplacement(noise, "1/100")
-        m = sampled_descent(step, 10**5, 1, "9/10")
-        kinds = {type(part) for part in m.mechanism.terms}
-        assert kinds == {SubsampleWithoutReplacement, NoisyPass}
-        assert any(
-            type(part.mechanism) is type(noise)
-            for part in m.mechanism.terms
-            if not isinstance(part, NoisyPass)
-        )
-        assert parse(repr(m)) is m
-        assert from_json(m.to_json()) is m
+        m = sampled_descent(SubsampleWithoutReplacement(noise, "1/100"), 10**5, 1, "9/10")
+        sampled, told = sorted(m.mechanism.terms, key=lambda part: isinstance(part, NoisyPass))
+        assert isinstance(told, NoisyPass)
+        assert type(sampled.mechanism) is type(noise)
         assert (str(m.claim.adjacency), m.claim.kind) == ("replace_one", Kind.UPPER)
 
 

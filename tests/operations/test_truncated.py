@@ -24,17 +24,16 @@ from symacct import (
     PureDP,
     RandomizedResponse,
     SubsampleWithoutReplacement,
-    from_json,
-    parse,
     truncated_poisson,
 )
 from tests import independent
 from tests.support import holds
+from tests.thinning import some
 
 MP = independent.context(20)  # for quadratures
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(some(4, 10)))
 def test_a_coin_that_is_told_is_one_pair_of_laws(seed):
     """Of two pairs that an involution swaps, all outcomes with the coin's side."""
     draw = random.Random(seed)
@@ -52,11 +51,7 @@ def test_a_coin_that_is_told_is_one_pair_of_laws(seed):
         assert one.claim.kind is Kind.EXACT
 
 
-def test_text_json_and_claims():
-    m = Either(Gaussian(5), PureDP(1), "1/3")
-    assert repr(m) == "Either(Gaussian(5), PureDP(1), '1/3')"
-    assert parse(repr(m)) is m
-    assert from_json(m.to_json()) is m
+def test_a_coin_that_is_no_coin_or_of_two_relations_is_refused():
     assert Either(Gaussian(5), PureDP(1), 1).rdp(3).upper == Gaussian(5).rdp(3).upper
     with pytest.raises(AdjacencyError):
         Either(PoissonSubsample(Gaussian(5), "1/9"), SubsampleWithoutReplacement(Laplace(1), 1), 0)
@@ -76,7 +71,7 @@ def gaussian_profile(mu, epsilon):
     return FINE.ncdf(mu / 2 - x) - FINE.exp(epsilon) * FINE.ncdf(-mu / 2 - x)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(some(4, 10)))
 def test_the_exact_profile_is_the_mean_over_all_coins(seed):
     """Runs of Gaussian noise of one σ or another: given the coins, Gaussian noise."""
     draw = random.Random(seed)
@@ -147,7 +142,7 @@ def moment(gamma, square, alpha):
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(5, 12)))
 def test_the_curve_is_the_mean_over_the_coin_rounded_upwards(seed):
     """The chances as sums in exact fractions; the node's own are of 20 digits, rounded up."""
     draw = random.Random(seed)
