@@ -11,16 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import (
-    DistributionPair,
     DomainError,
     Gaussian,
     Laplace,
     OrderError,
     PoissonSubsample,
-    PureDP,
     RandomizedResponse,
-    RepeatAndSelect,
-    laws,
 )
 from symacct.baselines import gaussian_epsilon
 from symacct.kernel.arithmetic import BALL
@@ -28,7 +24,7 @@ from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.conversion import named, of_one_order
 from symacct.theory.conversion import asoodeh21
 from tests import independent
-from tests.thinning import covering, examples
+from tests.thinning import covering, examples, some
 
 MP = independent.context(40)
 F = Fraction
@@ -106,7 +102,7 @@ def test_delta_and_epsilon_are_each_others_inverse(rho, alpha, delta):
 @pytest.mark.parametrize(("rho", "alpha", "delta"), CASES)
 def test_few_bits_enclose_what_many_bits_say(rho, alpha, delta):
     """Both ends count: the candidate itself is above the truth as often as below."""
-    for bits in range(40, 120, 4):
+    for bits in range(40, 120, some(12, 4)):
         with precision(bits):
             given = [BALL.number(x).mid() for x in (rho, alpha, delta)]
             ball = asoodeh21.epsilon(BALL, *given)
@@ -118,7 +114,7 @@ def log_uniform(low, high):
     return st.floats(low, high).map(lambda power: F(10**power))
 
 
-@examples(40, 2000)
+@examples(15, 2000)
 @given(
     log_uniform(-8, 2),
     log_uniform(-3, 4),
@@ -293,14 +289,6 @@ def test_the_bound_from_the_end_is_below_the_least_moment(bits):
     assert bound > true / 2 - MP.mpf(2) ** (2 - bits // 2)
 
 
-def test_a_pair_whose_worst_law_is_nearly_on_one_answer_has_a_delta():
-    """Once an infinite radius: v within 1e-4 of its end, where the curvature is 1e3."""
-    p, q = ["737/1000", "7/40", "11/125"], ["19/1001", "981/1001", "1/1001"]
-    found = DistributionPair(p, q).delta("0.909", conversion="optimal", orders=["11/10"])
-    true = sum(max(0, F(x) - F("2.4818") * F(y)) for x, y in zip(p, q, strict=True))
-    assert float(true) < float(found.delta) < 0.8802  # of the improved one
-
-
 @pytest.mark.parametrize("conversion", [c.name for c in of_one_order()])
 def test_conversions_at_the_edges(conversion):
     m = Laplace(2)
@@ -431,31 +419,7 @@ def test_where_two_laws_are_near_no_bits_are_doubled_in_vain(monkeypatch, rho, l
     assert rises[0] < 0 < rises[1]
 
 
-@pytest.mark.parametrize(
-    ("node", "number"),
-    [
-        (RepeatAndSelect(PureDP(1), laws.Poisson("1e-400")), 0),
-        (RepeatAndSelect(PureDP(1), laws.Poisson("1e-324")), "1e-400"),
-        (RepeatAndSelect(Gaussian(5), laws.Poisson("1e-5000")), 0),
-    ],
-    ids=str,
-)
-def test_the_delta_of_nearly_equal_laws_is_solved_for_at_few_bits(monkeypatch, node, number):
-    """It went up to 7,424 bits at each order, for more than half a minute."""
-    asked, solve = [], asoodeh21.Problem.solve
-
-    def counted(problem, most, least):
-        asked.append(BALL.bits)
-        return solve(problem, most, least)
-
-    monkeypatch.setattr(asoodeh21.Problem, "solve", counted)
-    found = node.delta(number, digits=6, conversion="optimal")
-    assert found.delta.lower <= node.delta(number, digits=6, conversion="improved").delta.upper
-    assert 0 < len(asked) <= 120
-    assert max(asked) <= 128
-
-
-@examples(40, 2000)
+@examples(20, 2000)
 @given(
     st.sampled_from([2.0, 1.0, 1 + 2.0**-60, 1 - 2.0**-40, 2.0**-60, 0.5, 37.25, 1e6]),
     st.sampled_from([2.0**-9, 2.0**-20, 2.0**-300]),

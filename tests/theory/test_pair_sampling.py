@@ -30,7 +30,7 @@ from symacct.mechanisms import pair as mixtures
 from symacct.theory.amplification import pairs
 from symacct.theory.amplification.pairs import _largest_of as largest_of
 from tests.support import overlap
-from tests.thinning import covering, examples
+from tests.thinning import covering, examples, some
 
 INFINITY = float("inf")
 MP = mpmath.mp.clone()
@@ -184,7 +184,7 @@ def test_only_the_difference_of_the_means_counts(name, alpha):
     assert abs(answer.upper - truth(densities, total, GAMMA, alpha)) < 1e-14
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(some(4, 6)))
 def test_the_squared_distance_of_two_means(seed):
     """δᵀΣ⁻¹δ by mpmath's LU decomposition."""
     chance = random.Random(seed)
@@ -246,27 +246,10 @@ def test_every_engine_agrees(name):
         assert abs(node.rdp(alpha, 12, engine="float64").upper / ball.upper - 1) < 1e-11
 
 
-@pytest.mark.parametrize("name", ["tilt", "geometric"])
-def test_whole_orders_by_the_binomial_theorem(name):
-    """E_Q[m^α] = Σ C(α,l)(1−γ)^{α−l}γ^l E_Q[(P/Q)^l] bounds the exact value from below."""
-    pair = PAIRS[name][0]
-    for alpha in (2, 5):
-        moments = [MP.mpf(1)] * 2 + [
-            MP.exp((l - 1) * pair.divergence(l, 30).upper) for l in range(2, alpha + 1)
-        ]
-        g = number(GAMMA)
-        total = MP.fsum(
-            MP.binomial(alpha, l) * (1 - g) ** (alpha - l) * g**l * moments[l]
-            for l in range(alpha + 1)
-        )
-        answer = PoissonSubsample(pair, GAMMA).rdp(alpha, 20, by="PAIR-EXACT")
-        assert answer.lower >= MP.log(total) / (alpha - 1) - MP.mpf(10) ** -20
-        assert answer.lower <= PoissonSubsample(pair, GAMMA).rdp(alpha, 20, by="S22-POISSON").upper
-
-
 # --- laws of one shape: the mechanisms that they are
 
 
+@covering()
 @pytest.mark.parametrize(
     ("pair", "mechanism"),
     [
@@ -318,35 +301,6 @@ def test_a_covariance_that_is_irrational_along_the_shift():
 # --- edges
 
 
-def test_the_ends_of_the_rate():
-    for name in ("Poisson", "tilt"):
-        pair = PAIRS[name][0]
-        for alpha in (1, Fraction(5, 2)):
-            assert PoissonSubsample(pair, 0).rdp(alpha).upper == 0
-            assert str(PoissonSubsample(pair, 1).rdp(alpha)) == str(pair.rdp(alpha))
-            tiny = PoissonSubsample(pair, "1e-15").rdp(alpha, 10)
-            assert 0 < tiny.lower < 1e-29
-            almost = PoissonSubsample(pair, 1 - Fraction(1, 10**15)).rdp(alpha, 20)
-            assert 0 <= pair.rdp(alpha).upper - almost.lower < 1e-13
-
-
-def test_a_small_rate_has_half_the_second_moment():
-    """ε′(α) → αγ²χ²/2 for γ → 0."""
-    pair = PAIRS["tilt"][0]
-    chi = max(MP.expm1(pair.divergence(2, 30).upper), MP.expm1(pair.divergence(2, 30, True).upper))
-    for alpha in (1, Fraction(5, 2)):
-        answer = PoissonSubsample(pair, "1e-9").rdp(alpha, 15)
-        assert abs(answer.upper / (number(alpha) * chi / 2 * MP.mpf(10) ** -18) - 1) < 1e-7
-
-
-def test_orders_near_one_and_far_out():
-    node = PoissonSubsample(PAIRS["tilt"][0], GAMMA)
-    kl, near = node.rdp(1, 25), node.rdp(1 + Fraction(1, 10**12), 25)
-    assert 0 < near.lower - kl.upper < 1e-12
-    far, top = node.rdp(10**4, 20), node.rdp(INFINITY, 20)
-    assert 0 < top.lower - far.upper < 1e-2
-
-
 def test_what_is_infinite_stays_so():
     """D_α(P‖Q) = ∞ makes that of every mixture infinite; the sampled one is no larger before."""
     pair = DistributionPair(laws.Exponential(1), laws.Exponential(2))
@@ -383,27 +337,13 @@ def test_what_cannot_be_sampled_exactly_says_so():
     assert sympy.Symbol("g", positive=True) in symbolic.formula(3).free_symbols
 
 
-def test_an_irrational_rate_is_between_rational_ones():
-    """√2/10, and its neighbours at 30 digits: the curve rises in the rate."""
-    pair = PAIRS["tilt"][0]
-    at = PoissonSubsample(pair, sympy.sqrt(2) / 10).rdp(3, 20, by="PAIR-EXACT")
-    below, above = (
-        PoissonSubsample(pair, f"0.1414213562373095048801688724209{last}").rdp(
-            3, 40, by="PAIR-EXACT"
-        )
-        for last in (6, 8)
-    )
-    assert at.lower <= below.lower < above.upper <= at.upper
-    assert at.upper - at.lower < 1e-20
-
-
 def test_the_formula_is_the_value():
     pair = PAIRS["tilt"][0]
     value = PoissonSubsample(pair, "1/10").formula(Fraction(5, 2)).evalf(20)
     assert abs(value - sympy.Float(str(PoissonSubsample(pair, "1/10").rdp("5/2")), 30)) < 1e-15
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(some(1, 2)))
 def test_a_finite_discretisation_is_below_the_truth(seed):
     """Rounding the outcomes is post-processing: the finite pair tells less, and nearly as much."""
     rng = random.Random(seed)  # not for secrets
@@ -418,13 +358,6 @@ def test_a_finite_discretisation_is_below_the_truth(seed):
         ours = PoissonSubsample(pair, "1/5").rdp(alpha, 12)
         below = PoissonSubsample(rounded, "1/5").rdp(alpha, 12)
         assert below.upper < ours.lower < below.upper * 1.01
-
-
-def test_the_same_question_in_both_roles():
-    one, other = (PAIRS["tilt"][0], PAIRS["tilt"][0].swapped())
-    for alpha in (1, Fraction(5, 2)):
-        a, b = (PoissonSubsample(pair, "1/10").rdp(alpha, 15) for pair in (one, other))
-        assert overlap(a, b)
 
 
 # --- whole orders by moments, orders beside a pole, searches
@@ -484,24 +417,6 @@ def test_beside_a_pole_the_moment_of_the_pair_is_nearly_all(name, pole):
         rest = PoissonSubsample(pair, GAMMA).rdp(alpha - 1, 20).upper
         high = low + number(alpha) * (1 - number(GAMMA)) * MP.exp(number(alpha - 2) * rest)
         assert low < total < high
-
-
-@covering(lambda name: {name == "Poisson"})
-@pytest.mark.parametrize("name", ["exponential", "normal", "Poisson"])
-def test_a_search_over_orders_is_no_larger_than_a_grid(name):
-    node = PoissonSubsample(PAIRS[name][0], "1/100")
-    found = node.epsilon("1e-5", digits=12, conversion="improved")
-    assert 1 < found.alpha < INFINITY
-    grid = [2, 3, Fraction(9, 2), found.alpha, found.alpha + 1]
-    best = node.epsilon("1e-5", orders=grid, digits=12)
-    assert best.alpha == found.alpha
-    assert overlap(best.epsilon, found.epsilon)
-    if found.optimal:
-        near = [found.alpha * (1 + step) for step in (Fraction(-1, 10**4), Fraction(1, 10**4))]
-        assert all(
-            node.epsilon("1e-5", orders=[a], digits=12).epsilon.lower >= found.epsilon.lower
-            for a in near
-        )
 
 
 def test_an_order_that_cannot_be_computed_is_left_out(monkeypatch):
