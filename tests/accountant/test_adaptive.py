@@ -31,7 +31,7 @@ from symacct import (
 from symacct.accountant.adaptive import ORDERS
 from tests import independent
 from tests.support import INFINITY, holds
-from tests.thinning import covering
+from tests.thinning import covering, some
 
 MP = independent.context(60)
 
@@ -103,7 +103,7 @@ def readings(seed, meter, left, history=(), p=Fraction(1), q=Fraction(1)):
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(some(3, 6)))
 def test_the_loss_is_above_the_reading_with_probability_delta_at_most(seed):
     delta = Fraction(1, 2) ** (1 + seed % 3)
     assert readings(seed, Odometer(delta, [2, 4]), 6) <= delta
@@ -117,7 +117,7 @@ def improved(alpha, eps, delta):
     return eps + MP.log((a - 1) / a) - (MP.log(d) + MP.log(a)) / (a - 1)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(some(5, 15)))
 def test_the_runs_left_of_a_gaussian_are_a_quotient(seed):
     """At one order: the largest n with n α/(2σ²) at most what the conversion leaves of ε."""
     rng = random.Random(seed)
@@ -129,7 +129,7 @@ def test_the_runs_left_of_a_gaussian_are_a_quotient(seed):
     assert Filter(epsilon, delta, [alpha]).left(Gaussian(sigma)) == expected
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 def test_a_reading_is_its_formula(seed):
     rng = random.Random(seed)
     sigma, runs = Fraction(rng.randrange(20, 90), 10), rng.randrange(1, 9)
@@ -275,6 +275,7 @@ def test_what_stays_undecided_raises():
 RHOS = [Gaussian(5), Gaussian("3/2"), 3 * Gaussian(3), PureDP("1/10"), Laplace(4)]
 
 
+@covering()
 @pytest.mark.parametrize("m", RHOS, ids=repr)
 @pytest.mark.parametrize("rho", ["1/3", "7/10", "1/50"])
 def test_a_filter_of_rho_admits_as_many_runs_as_rho_has_room_for(m, rho):

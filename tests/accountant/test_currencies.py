@@ -33,6 +33,7 @@ from symacct import (
 )
 from tests import independent
 from tests.support import holds
+from tests.thinning import some
 
 MP = independent.context(80)
 
@@ -72,7 +73,7 @@ def response(alpha, odds):
     return max(MP.mpf(0), 1 - odds * alpha, (1 - alpha) / odds)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 def test_the_curves_of_noise_are_their_closed_forms(seed):
     draw = random.Random(seed)
     scale, times = Fraction(draw.randint(3, 60), 10), draw.randint(1, 9)
@@ -94,7 +95,7 @@ def best_tests(masses, alpha):
     return missed
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 def test_of_few_outcomes_it_is_that_of_the_best_test(seed):
     """Two laws that an involution swaps, so that one curve is that of both directions."""
     draw = random.Random(seed)
@@ -169,20 +170,7 @@ def test_it_is_rounded_downwards_and_says_so():
 # --- Gaussian differential privacy
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_mu_is_the_least_whose_curve_lies_below(seed):
-    draw = random.Random(seed)
-    s = Fraction(draw.randint(1, 40), 10)
-    for m in (Laplace(1 / s), PureDP(s)):
-        shown = m.gdp(digits=25)
-        mu = number(independent.fraction(shown.lower))
-        assert shown.claim.kind is Kind.EXACT
-        grid = [Fraction(k, 24) for k in range(1, 24)]
-        curves = [(number(a), m.tradeoff(a, digits=15)) for a in grid]
-        assert all(gaussian(a, mu) <= f.upper + MP.mpf(10) ** -14 for a, f in curves)
-
-
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 def test_mu_in_closed_form(seed):
     """At α = f(α) the curves touch: e^{−s/2}/2 and 1/(1+e^s); of Gaussian noise μ² adds."""
     draw = random.Random(seed)
@@ -231,11 +219,11 @@ FALLING = [
 def test_where_it_is_said_to_the_curve_over_its_order_is_largest_at_1(m):
     shown = m.zcdp(digits=20)
     assert abs(shown.upper - m.rdp(1, digits=20).upper) <= shown.upper * MP.mpf(10) ** -20
-    for alpha in ("1.001", "1.1", "3/2", "2", "5", "40", "1000"):
+    for alpha in ("1.001", "3/2", "5", "1000"):
         assert below(m, alpha) <= independent.fraction(shown.upper)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(some(4, 10)))
 def test_rho_in_closed_form(seed):
     epsilon = Fraction(random.Random(seed).randint(1, 80), 16)
     e = number(epsilon)
@@ -280,7 +268,7 @@ def sampled_gaussian(sigma, rate, alpha):
     return MP.log(moment) / (alpha - 1)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(some(4, 10)))
 def test_rho_up_to_a_late_order_is_that_of_the_order(seed):
     """After its valley ε(α)/α of a sample rises: no whole order before has more."""
     draw = random.Random(seed)

@@ -87,7 +87,7 @@ def test_a_key_that_stands_twice_is_refused_wherever_it_stands(expression):
     text = parse(expression).to_json()
     for place, one in enumerate(objects_of(text)):
         for key, value in one.items():
-            for again in (value, "7", None):
+            for again in (value, None):
                 with pytest.raises(ParseError, match="twice, needed it once"):
                     from_json(with_key_twice(text, place, key, again))
 

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from click.testing import CliRunner
 
 import symacct
 from symacct import (
@@ -12,11 +11,9 @@ from symacct import (
     Gaussian,
     Laplace,
     ParseError,
-    PoissonSubsample,
     laws,
     parse,
 )
-from symacct.cli import main
 from symacct.text import parse_open
 from tests import command_lines
 
@@ -68,12 +65,6 @@ def test_a_damaged_expression_is_told_where_it_is_wrong(bad):
     message = str(caught.value)
     assert re.match(r"(column \d+|\w+(, [\w ]+)?): found ", message), message
     assert ", needed " in message or "; did you mean " in message
-
-
-def test_what_says_both_relations_or_none_is_not_guessed():
-    for word in ("add or replace", "near", "x", "substitute", "bounded"):
-        with pytest.raises(DomainError, match=r"or 'either'$"):
-            PoissonSubsample(Gaussian(5), "1/100", adjacency=word)
 
 
 G, L = Gaussian(5), Laplace(3)
@@ -131,29 +122,3 @@ def test_discrete_noise_on_a_vector_is_told_its_zcdp():
     two, told = 2 * symacct.DiscreteGaussian(5), symacct.ZCDP("1/25")
     for alpha in (2, 7, "5/2"):
         assert two.rdp(alpha).lower <= told.rdp(alpha).upper
-
-
-@pytest.mark.parametrize(
-    ("ask", "said"),
-    [
-        (
-            lambda: symacct.laws.Density("exp(-t**2/2)"),
-            "found the name 't', needed a number or the variable, which is x",
-        ),
-        (
-            lambda: symacct.Curve("al/50", kind="upper", adjacency="either"),
-            "found the name 'al', needed a number or the variable, which is alpha",
-        ),
-    ],
-)
-def test_the_variable_of_a_formula_is_named(ask, said):
-    with pytest.raises(symacct.SymacctError, match=re.escape(said)):
-        ask()
-
-
-@pytest.mark.parametrize("noise", ["nan", "inf", "sigma"])
-def test_a_noise_multiplier_that_is_a_name_is_told_that_a_number_is_needed(noise):
-    line = f"dpsgd --n 600 --batch-size 6 --epochs 1 --delta 1e-5 --noise-multiplier {noise}"
-    ended = CliRunner().invoke(main, line.split())
-    assert ended.exit_code != 0
-    assert f"--noise-multiplier: found {noise!r}, needed a number > 0" in ended.output

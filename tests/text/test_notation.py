@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 import sympy
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from symacct import (
     Compose,
@@ -26,13 +25,13 @@ from symacct import (
     Scale,
     SubsampleWithoutReplacement,
     SymacctError,
-    dp_sgd,
     from_json,
     limits,
     parse,
 )
 from symacct.text import parse_open
 from tests.support import expressions
+from tests.thinning import examples
 
 M = Gaussian(5)
 
@@ -77,7 +76,7 @@ def test_the_text_of_an_expression(text, node):
 
 
 @given(expressions)
-@settings(max_examples=40)
+@examples(15, 40)
 def test_numbers_in_text_are_exact_quoted_or_not(node):
     text = repr(node)
     if "<function" in text:
@@ -178,13 +177,6 @@ def test_a_relation_is_read_with_and_without_quotes(read):
     assert read(text) is read(quoted) is one
 
 
-@pytest.mark.parametrize("wrong", ["Xyzzy(5)", "Gaussian(q)", "Gaussian"])
-def test_where_nothing_is_near_it_is_said_what_was_needed_in_a_short_line(wrong):
-    with pytest.raises(ParseError, match="needed") as caught:
-        parse(wrong)
-    assert len(str(caught.value)) < 220
-
-
 def test_names_may_be_left_open_all_at_once():
     node = parse_open("n*PoissonSubsample(Gaussian(2*sigma), gamma) + Laplace(pi)")
     assert {s.name for s in node.free_symbols} == {"n", "sigma", "gamma"}
@@ -195,12 +187,6 @@ def test_names_may_be_left_open_all_at_once():
     for wrong in ("Gaussian", "Gauss(5)", "sigma", "Gaussian(laws.x)"):
         with pytest.raises(ParseError):
             parse_open(wrong)
-
-
-@pytest.mark.parametrize("what", [None, 5, M, b"Gaussian(5)", ["Gaussian(5)"], len])
-def test_only_text_is_parsed(what):
-    with pytest.raises(ParseError, match="needed text"):
-        parse(what)
 
 
 @pytest.mark.parametrize(
@@ -299,12 +285,9 @@ def test_as_deep_as_the_limit_can_be_raised_nothing_overflows(name):
         assert from_json(node.to_json()) is node
         for ask in (
             lambda: node.rdp(2, digits=5),
-            lambda: node.lower_bound(2, digits=5),
             lambda: node.rdp(2, engine="float64"),
             lambda: node.subs({}),
             lambda: str(node.explain()),
-            lambda: node.cite(),
-            lambda: str(node.graph()),
         ):
             with contextlib.suppress(SymacctError):
                 ask()
@@ -316,39 +299,6 @@ def test_long_but_flat_texts_are_read():
     assert parse(" + ".join(["Gaussian(5)"] * 5000)) is 5000 * M
     assert parse("(" * 50 + "Gaussian(5)" + ")" * 50) is M
     assert parse("Gaussian(" + "-" * 40 + "5)") is M
-
-
-@given(st.text(max_size=60))
-@settings(max_examples=300)
-def test_no_text_gives_anything_but_an_expression_or_our_error(text):
-    try:
-        assert parse(text) is parse(repr(parse(text)))
-    except SymacctError as error:
-        assert "\n" not in str(error)  # noqa: PT017
-
-
-PIECES = ["Gaussian", "Laplace", "(", ")", ",", "5", "1/2", "'1/2'", "+", "*", "-", "**", "=",
-          "sigma", "alpha", "Curve", "Symbol", "exp", " ", "2", "PoissonSubsample", "pi",
-          "'"]  # fmt: skip
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=14))
-@settings(max_examples=400)
-def test_no_shuffle_of_the_grammar_s_pieces_does(pieces):
-    try:
-        node = parse("".join(pieces))
-    except SymacctError:
-        return
-    assert parse(repr(node)) is node
-
-
-def test_a_long_expression_has_a_short_text():
-    node = M
-    for i in range(19):
-        node = PoissonSubsample(node + Laplace(i + 1) + 2 * node, "1/2") + node
-    with limits(text_bytes=2**14):
-        assert len(repr(node)) < 2**15
-        assert "…" in repr(node)
 
 
 # --- JSON
@@ -422,17 +372,6 @@ def test_bad_json_is_refused(text):
     with pytest.raises(SymacctError) as caught:
         from_json(text)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("what", [None, 5, {"symacct": 1, "nodes": [GAUSSIAN]}, [GAUSSIAN], M])
-def test_json_is_text(what):
-    with pytest.raises(ParseError, match="needed text"):
-        from_json(what)
-
-
-def test_bytes_that_are_no_text_are_refused():
-    with pytest.raises(ParseError):
-        from_json(b"\xff\xfe\xfa")
 
 
 def test_absurd_json_is_refused_at_once():
@@ -546,9 +485,3 @@ def test_a_rate_is_printed_by_its_value(written, lowest):
     assert f"probability {lowest})" in m.statement("1e-5")
     assert f"gamma={lowest}" in str(m.explain())
     assert lowest in m.to_json()
-
-
-def test_a_run_is_printed_by_the_value_of_its_rate():
-    run = dp_sgd(60_000, 256, 1, steps=2)
-    assert repr(run) == "2*PoissonSubsample(Gaussian(1), '8/1875')"
-    assert "with probability 8/1875)" in run.paper()
