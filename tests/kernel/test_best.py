@@ -1,7 +1,6 @@
 """The smallest number that is proved in time: the true one, where it is proved and no larger."""
 
 import json
-import time
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -20,7 +19,6 @@ from symacct import (
     FiniteMechanism,
     Gaussian,
     Kind,
-    Laplace,
     LimitError,
     PoissonSubsample,
     RandomizedResponse,
@@ -31,7 +29,6 @@ from symacct import (
     risk,
 )
 from symacct.cli import main
-from symacct.kernel import deadline, limits
 from symacct.kernel.accountant import Ways, against, asked_of, best, is_less
 from symacct.kernel.claims import Relation
 from symacct.kernel.conversion import proved
@@ -40,7 +37,7 @@ from symacct.kernel.epsilon_delta import EpsilonDelta
 from symacct.kernel.optimal_order import BestOrder
 from symacct.papers.report import PrivacyReport
 from symacct.profile.conversion import Exact
-from tests.command_lines import GOOD
+from tests.thinning import covering
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +81,7 @@ def test_what_prints_the_same_number_is_the_true_one(both):
 _HALVES = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
 
 
+@covering()
 @pytest.mark.parametrize(
     "m",
     [
@@ -297,112 +295,39 @@ def test_of_a_few_orders_the_first_may_take_all_the_time(monkeypatch):
     assert bounds[-1] < 1.01 * least
 
 
-def test_the_time_is_that_of_the_processor_and_bounds_every_way():
-    """With a second no way takes longer, and what is found is an upper bound all the same."""
-    m = 8 * SubsampleWithoutReplacement(Gaussian(5), "1/1000")
-    with limits.limits(seconds=1):
-        began = time.thread_time()
-        found = Accountant(6).epsilon(m, "1e-8")
-        assert time.thread_time() - began < 2
-    assert found.kind is Kind.UPPER
-    assert found.epsilon.lower >= m.lower_epsilon("1e-8", 3).lower
-
-
-def test_a_way_that_is_given_up_leaves_the_memory_whole():
-    """The same accountant, asked again with more time, answers as a new one does."""
-    m = 40 * PoissonSubsample(Gaussian(1), "1/7") + 3 * Laplace(2)
-    accountant = Accountant(6)
-    for share in (Fraction(1, 50), Fraction(1, 10), Fraction(1, 3)):
-        with deadline.within(share):
-            deadline.Budget(60).ask(1, lambda: accountant.epsilon(m, "1e-6", "exact"))
-    assert accountant.epsilon(m, "1e-6", "exact") == Accountant(6).epsilon(m, "1e-6", "exact")
-
-
-@pytest.mark.parametrize("m", [Gaussian(5), RandomizedResponse("3/4"), 2 * ZCDP("1/9")], ids=str)
-@pytest.mark.parametrize(("asked", "given"), [("epsilon", "1e-5"), ("delta", 1)])
-def test_best_is_a_conversion_of_every_question(m, asked, given):
-    """It is the least of what the conversions that it stands for prove, as in a report."""
-    best = getattr(m, asked)(given, digits=8, conversion="best")
-    same = getattr(Accountant(8), asked)(m, given, conversion="best")
-    told = asked_of(m, digits=8, **{"delta" if asked == "epsilon" else "epsilon": given})
-    assert best == same == told
-    answers = []
-    for name in ("exact", "improved", "optimal"):
-        with suppress(AssumptionError):  # of a curve alone no profile is known
-            answers.append(getattr(m, asked)(given, digits=8, conversion=name))
-    least = min((one.asked for one in answers), key=lambda asked: asked.upper)
-    assert best.asked.rounded(8) == least.rounded(8)  # a memo may know more digits of one
-    assert best.conversion in ("exact", "improved", "optimal")
-
-
 def test_best_is_certified_or_refused():
     for engine in ("float64", "mpmath"):
         with pytest.raises(DomainError, match="a guarantee has to be certified"):
             Accountant(8, engine).epsilon(Gaussian(5), "1e-5", conversion="best")
 
 
-TAKES_CONVERSION = sorted(
-    name
-    for name in set(GOOD) - {"optimum"}  # whose formulas are by the classic one alone
-    if any("--conversion" in one.opts for one in main.get_command(None, name).params)
-)
-
-
-@pytest.mark.parametrize("verb", TAKES_CONVERSION)
-def test_every_verb_that_takes_a_conversion_takes_and_lists_best(verb, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    words = GOOD[verb] if verb != "check" else ["Gaussian(5)", "--delta", "1e-5", "--prints", "0.8"]
-    words = words[: words.index("--orders")] if "--orders" in words else words
-    if verb in ("cite", "latex"):
-        words = [*words, "--delta", "1e-5"]
-    ended = CliRunner().invoke(main, [verb, *words, "--conversion", "best"])
-    assert ended.exit_code == 0, ended.output
-    assert "The value best is the smallest number" in " ".join(
-        CliRunner().invoke(main, [verb, "--help"]).output.split()
-    )
-
-
-def test_the_smaller_number_of_the_curve_is_not_called_larger_than_the_truth():
-    """Nobody asked for the exact conversion, and what it proves says nothing from below."""
-    m = "ZCDP(2.56, adjacency='replace_one') + DiscreteGaussian(5)"
-    shown = CliRunner().invoke(main, ["epsilon", m, "--delta", "1e-10", "--more"])
-    assert "not known: the pairs that dominate prove only (1" in " ".join(shown.output.split())
-    assert "was asked for" not in shown.output
-
-
-#: What Rényi orders answer, and nothing else does.
-_BY_ORDERS = [
-    "ZCDP(1/100)",
-    "1000*ZCDP(1/1000)",
-    "TCDP(1/10, 4)",
-    "100*PoissonSubsample(ZCDP(1/10), 1/100)",
-    "100*SubsampleWithoutReplacement(ZCDP(1/10), 1/100)",
-]
-
-
-@pytest.mark.parametrize("text", _BY_ORDERS)
+@covering()
 @pytest.mark.parametrize("given", [{"delta": "1e-5"}, {"epsilon": "1"}], ids=["delta", "epsilon"])
-def test_no_conversion_gives_less_than_the_number_to_report(text, given):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Gaussian(5)",
+        "RandomizedResponse(3/4)",
+        "ZCDP(1/100)",  # 0.545718 by all that order 29.5 proves, 0.545726 by the usual conversion
+        "1000*ZCDP(1/1000)",
+        "TCDP(1/10, 4)",
+        "100*PoissonSubsample(ZCDP(1/10), 1/100)",
+        "100*SubsampleWithoutReplacement(ZCDP(1/10), 1/100)",
+    ],
+)
+def test_the_number_to_report_is_the_least_of_every_conversion(text, given):
     """In the digits that are printed; so do the answer's own methods say, by "best"."""
-    m = parse(text)
+    m, answers = parse(text), []
     name, value = ("epsilon", given["delta"]) if "delta" in given else ("delta", given["epsilon"])
-    found = asked_of(m, digits=6, **given)
-    ask = getattr(Accountant(6), name)
-    others = {one: ask(m, value, one).asked for one in ("classic", "improved", "optimal")}
-    least = min(others.values(), key=lambda one: one.upper)
-    assert found.asked.rounded() == least.rounded()
-    assert ask(m, value, "best").asked.rounded() == least.rounded()
-    assert found.asked.upper <= others["improved"].upper
-
-
-@pytest.mark.parametrize("arguments", [["statement"], ["epsilon"], ["epsilon", "--json"]])
-def test_every_command_names_the_conversion_of_the_number_to_report(arguments):
-    """ε = 0.545718 by all that order 29.5 proves, where the usual conversion gives 0.545726."""
-    verb, *options = arguments
-    run = CliRunner().invoke(main, [verb, "ZCDP(1/100)", "--delta", "1e-5", *options])
-    assert run.exit_code == 0, run.output
-    assert "0.545718" in run.output
-    assert "0.545726" not in run.output
+    found, ask = asked_of(m, digits=6, **given), getattr(Accountant(6), name)
+    best = getattr(Accountant(6), name)(m, value, conversion="best")
+    assert best == found == getattr(m, name)(value, digits=6, conversion="best")
+    for one in ("exact", "classic", "improved", "optimal"):
+        with suppress(AssumptionError):  # of a curve alone no profile is known
+            answers.append(ask(m, value, conversion=one).asked)
+    least = min(answers, key=lambda asked: asked.upper)
+    assert best.asked.rounded() == least.rounded()
+    assert best.conversion in ("exact", "improved", "optimal")
 
 
 def test_a_certificate_is_of_the_number_to_report_or_says_why_not():
@@ -414,15 +339,13 @@ def test_a_certificate_is_of_the_number_to_report_or_says_why_not():
     assert "0.545726 by Rényi orders, and not the 0.545718 to report" in run.stderr
 
 
-@pytest.mark.parametrize("text", ["ZCDP(rho)", "PoissonSubsample(ZCDP(1/10), gamma)"])
-def test_more_is_allowed_by_the_best_conversion(text):
-    symbol = "rho" if "rho" in text else "gamma"
-    m = parse(text, symbols=[symbol])
-    best, usual, all_told = (
+def test_more_is_allowed_by_the_best_conversion():
+    m = parse("ZCDP(rho)", symbols=["rho"])
+    best, usual, optimal = (
         calibrate(m, "1/10", "1e-5", digits=4, conversion=one).meets
         for one in ("best", "improved", "optimal")
     )
-    assert best == all_told > usual
+    assert best == optimal > usual
 
 
 def test_what_an_order_proves_costs_no_more_than_the_usual_conversion_did():
@@ -436,15 +359,13 @@ def test_what_an_order_proves_costs_no_more_than_the_usual_conversion_did():
 
 
 def test_a_report_and_the_risks_take_the_relation():
-    """The census: what the command reports for its neighbours, and no larger number."""
+    """The census: what is reported for its neighbours, and no larger number."""
     levels = parse("7 * DiscreteGaussian(sqrt(27)) + 2 * DiscreteGaussian(10)")
     found = levels.report("1e-10", adjacency="replace_one")
     assert str(found.epsilon) == "3.28764"
     assert found.guarantee.claim.adjacency.relation is Relation.REPLACE_ONE
-    assert "relation     neighbouring datasets differ by replacing one record" in str(found)
     assert levels.report("1e-10").epsilon.upper == found.epsilon.upper
     risks = risk(Gaussian(5), adjacency="replace_one")
-    assert "relation: replace_one, sensitivity 1" in str(risks)
     assert risks.as_dict()["relation"] == "replace_one"
     assert risks.advantage.claim.adjacency.relation is Relation.REPLACE_ONE
     sampled = PoissonSubsample(Gaussian(5), "1/10")

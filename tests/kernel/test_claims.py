@@ -4,7 +4,6 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-import sympy
 
 from symacct import (
     ZCDP,
@@ -27,7 +26,6 @@ from symacct import (
     SoundnessError,
     SparseVector,
     SubsampleWithoutReplacement,
-    TreeAggregation,
     theorems,
 )
 from symacct.kernel.claims import (
@@ -271,10 +269,3 @@ def test_a_bound_is_answered_by_what_may_read_bounds(m, sampling, gamma):
     for one in theorems():
         if sampling.__name__ in one.operation and not one.monotone:
             assert one.why_not(sampling(m, gamma), 15) or one.reads == "itself", one.name
-
-
-@pytest.mark.parametrize("m", [TreeAggregation(5, 31), Gaussian(sympy.sqrt(5))], ids=str)
-def test_equality_of_roots_that_cancel_is_decided(m):
-    """ρ = 1/10 exactly, by a deviation or a sensitivity that is a root."""
-    found = SubsampleWithoutReplacement(m, "1/1000").rdp(2, by="BDRS18-T11")
-    assert found.upper > 0

@@ -15,7 +15,6 @@ import pytest
 
 from symacct import (
     AssumptionError,
-    Compose,
     Curve,
     DistributionPair,
     DomainError,
@@ -125,7 +124,7 @@ def expression(draw, depth):
     return Either(first, second, share), told
 
 
-@pytest.mark.parametrize("seed", range(some(60, 4000)))
+@pytest.mark.parametrize("seed", range(some(30, 4000)))
 def test_exact_upper_and_lower_are_so_of_finite_laws(seed):
     draw = random.Random(seed)
     node, pairs = expression(draw, draw.randint(1, 3))
@@ -146,7 +145,7 @@ def test_exact_upper_and_lower_are_so_of_finite_laws(seed):
         assert MP.mpf(str(least.lower)) <= true + near, (node, alpha)
 
 
-@pytest.mark.parametrize("seed", range(some(20, 1000)))
+@pytest.mark.parametrize("seed", range(some(12, 1000)))
 def test_sums_and_coins_of_pairs_are_exact(seed):
     """With the record stated, of two to four different pairs and samples of these."""
     draw = random.Random(f"pairs {seed}")
@@ -300,28 +299,6 @@ def test_what_attains(node, attained):
     assert node.attained == attained
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        3 * RandomAllocation(Laplace(1), 3) + Gaussian(2),
-        PoissonSubsample(Gaussian(1), "1/2") + PoissonSubsample(Laplace(1), "1/3"),
-        PoissonSubsample(Gaussian(1), "1/2") + ADDITIONS,
-        Either(PAIR, Gaussian(1), "1/2"),
-        FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]]) + PAIR,
-        RandomAllocation(Gaussian(2), 10) + PoissonSubsample(Gaussian(2), "1/10"),
-    ],
-    ids=repr,
-)
-def test_what_is_exact_stays_exact(node):
-    found = node.rdp(5, digits=8)
-    assert found.claim.kind is Kind.EXACT
-    parts = (
-        [(part, count) for part, count in node.terms.items()] if isinstance(node, Compose) else []
-    )
-    total = sum(MP.mpf(str(part.rdp(5, digits=20).lower)) * count for part, count in parts)
-    assert not parts or abs(MP.mpf(str(found.lower)) - total) < 1e-7 * total
-
-
 # --- tests of who was in the data
 
 
@@ -360,7 +337,7 @@ def directed_pair(draw):
             ), masses
 
 
-@pytest.mark.parametrize("seed", range(some(12, 400)))
+@pytest.mark.parametrize("seed", range(some(5, 400)))
 def test_the_best_tests_are_those_of_one_direction(seed):
     node, masses = directed_pair(random.Random(seed))
     ways = [errors_of_tests(way) for way in (masses, turned(masses))]
@@ -373,7 +350,7 @@ def test_the_best_tests_are_those_of_one_direction(seed):
         assert abs(MP.mpf(str(power.upper)) + true - 1) < MP.mpf("1e-8")
 
 
-@pytest.mark.parametrize("seed", range(some(12, 400)))
+@pytest.mark.parametrize("seed", range(some(5, 400)))
 def test_mu_is_of_the_tests_with_larger_errors(seed):
     """The corners of both directions, and the two places where an error is the least."""
     node, masses = directed_pair(random.Random(seed))

@@ -6,13 +6,12 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import (
     Accountant,
     Curve,
-    DistributionPair,
     Gaussian,
     Kind,
     Laplace,
@@ -21,7 +20,7 @@ from symacct import (
 )
 from symacct.kernel.answer import float_above
 from symacct.kernel.arithmetic import FLOAT64, LogNumber
-from tests.thinning import covering
+from tests.thinning import examples
 
 TOLERANCE = 1e-12
 signs = st.sampled_from([-1.0, 0.0, 1.0])
@@ -51,7 +50,7 @@ def near(found, wanted, scale=None):
 
 
 @given(numbers(), numbers())
-@settings(max_examples=200)
+@examples(60, 200)
 def test_sums_differences_products_and_quotients(a, b):
     with mpmath.workdps(60):
         x, y = exact(a), exact(b)
@@ -64,14 +63,14 @@ def test_sums_differences_products_and_quotients(a, b):
 
 
 @given(numbers(), st.integers(0, 9))
-@settings(max_examples=100)
+@examples(30, 100)
 def test_whole_powers_keep_the_sign(a, n):
     with mpmath.workdps(60):
         assert near(a**n, exact(a) ** n)
 
 
 @given(numbers(log=st.floats(-900, 6.5)))
-@settings(max_examples=200)
+@examples(60, 200)
 def test_expm1_and_exp_without_cancellation(a):
     with mpmath.workdps(400):
         x = exact(a)
@@ -80,7 +79,7 @@ def test_expm1_and_exp_without_cancellation(a):
 
 
 @given(numbers(sign=st.sampled_from([-1.0, 1.0]), log=st.floats(-900, 900)))
-@settings(max_examples=200)
+@examples(60, 200)
 def test_log1p_without_cancellation(a):
     if float(a.sign) < 0 and float(a.log) >= -1e-3:
         return
@@ -161,34 +160,9 @@ def test_hard_cases_agree_with_balls(node):
         assert float(quick.rdp(node, alpha)) == pytest.approx(value, rel=1e-10, abs=0)
 
 
-def test_a_million_orders_of_a_line_at_once():
-    orders = np.arange(2, 10**6, dtype=float)
-    found = Accountant(engine="float64").rdp(Gaussian(5), orders)
-    assert np.allclose(found, orders / 50, rtol=1e-14, atol=0)
-
-
 def test_an_answer_in_float64_is_no_proof():
     answer = Accountant(engine="float64").rdp(Gaussian(5), 2)
     assert not answer.certified
     assert not answer.claim.certified
     assert answer.claim.kind is Kind.EXACT
     assert float_above(answer.upper) == float(answer)
-
-
-RATES = ["1/280", "1e-6", "1e-12", "1e-30", "1/2", 1]
-
-
-@covering()
-@pytest.mark.parametrize("gamma", RATES)
-@pytest.mark.parametrize("alpha", [1, "1000000001/1000000000", "11/10", "3/2", 2, 7, 500, "inf"])
-def test_laws_near_each_other_cost_no_digits(gamma, alpha):
-    """Sampled at a small rate P is near Q: D is of the second order in P − Q, its terms are not."""
-    for p, q in ((["3/5", "2/5"], ["7/15", "8/15"]), (["0", "1/4", "3/4"], ["1/5", "1/5", "3/5"])):
-        node = PoissonSubsample(DistributionPair(p, q), gamma)
-        sure = Accountant(20).rdp(node, alpha)
-        quick = Accountant(engine="float64").rdp(node, alpha)
-        assert quick.lower <= sure.upper
-        assert sure.lower <= quick.upper
-        if mpmath.isfinite(sure.upper):
-            middle = (quick.lower + quick.upper) / 2
-            assert float(middle) == pytest.approx(float(sure), rel=3e-13, abs=0)

@@ -15,6 +15,7 @@ from symacct.adversary.schemes import noise
 from symacct.analysis import densities, sampled_laplace
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.sums.balls import integral
+from tests.thinning import covering
 
 RAISED = [KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, ZeroDivisionError, ValueError]
 RAISED += [TypeError, PrecisionError, SystemError, RecursionError, OSError, StopIteration]
@@ -34,6 +35,7 @@ def stopping(error, at):
     return integrand
 
 
+@covering()
 @pytest.mark.parametrize("at", [1, 2, 3, 7])
 @pytest.mark.parametrize("error", RAISED)
 def test_an_integrand_s_exception_is_its_own(error, at):

@@ -54,7 +54,6 @@ GIVEN = {
 MADE = {
     "leaf": Gaussian(2),
     "sample": PoissonSubsample(Gaussian(2), "1/10"),
-    "sample of a sample": PoissonSubsample(PoissonSubsample(Gaussian(2), "1/2"), "1/5"),
     "replaced": PoissonSubsample(Gaussian(2), "1/10", "replace_one"),
     "fixed size": SubsampleWithoutReplacement(Gaussian(2), "1/10"),
     "composition": 10 * PoissonSubsample(Gaussian(2), "1/10") + Laplace(3),

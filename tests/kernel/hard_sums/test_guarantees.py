@@ -15,7 +15,6 @@ from symacct import (
     OrderGridWarning,
     PoissonSubsample,
     PureDP,
-    RandomizedResponse,
 )
 from tests.kernel.hard_sums.formulas import (
     DIGITS,
@@ -68,17 +67,6 @@ def test_whole_orders_against_all_of_them(name, gamma, count, conversion):
         assert found.alpha == best
         assert holds(found.delta, min(mp.one, mp.exp(f(best))))
         assert found.optimal
-
-
-def test_a_valley_between_the_first_order_and_the_guess():
-    """The best whole order is 3, with a worse one on each side; found by the soak."""
-    node = 40 * PoissonSubsample(Gaussian("1289/2000"), "6/125")
-    node += 8 * PoissonSubsample(RandomizedResponse("197/500"), "123/1000")
-    accountant = Accountant(DIGITS)
-    grid = accountant.epsilon(node, "1e-11", conversion="classic", orders=range(2, 20))
-    whole = accountant.epsilon(node, "1e-11", conversion="classic", orders="integer")
-    assert grid.alpha == whole.alpha == 3
-    assert whole.optimal
 
 
 def smallest(objective, low, high):
