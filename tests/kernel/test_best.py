@@ -19,7 +19,6 @@ from symacct import (
     FiniteMechanism,
     Gaussian,
     Kind,
-    LimitError,
     PoissonSubsample,
     RandomizedResponse,
     SubsampleWithoutReplacement,
@@ -29,12 +28,9 @@ from symacct import (
     risk,
 )
 from symacct.cli import main
-from symacct.kernel.accountant import Ways, against, asked_of, best, is_less
+from symacct.kernel.accountant import against, asked_of
 from symacct.kernel.claims import Relation
-from symacct.kernel.conversion import proved
 from symacct.kernel.deadline import OutOfTimeError
-from symacct.kernel.epsilon_delta import EpsilonDelta
-from symacct.kernel.optimal_order import BestOrder
 from symacct.papers.report import PrivacyReport
 from symacct.profile.conversion import Exact
 from tests.thinning import covering
@@ -217,82 +213,6 @@ def test_what_is_late_by_all_orders_is_had_by_a_few_of_them(monkeypatch):
     assert least.epsilon.upper < found.epsilon.upper < 1.1 * least.epsilon.upper
     assert not found.optimal
     assert "may prove a smaller ε" in found.note
-
-
-def test_a_few_orders_come_before_all_else_that_may_take_the_time():
-    """Where the exact profile is late; where it is refused, they are asked if all orders are."""
-
-    def ways_of(calls, exact, by_orders):
-        def late(name):
-            def way():
-                calls.append(name)
-                raise OutOfTimeError
-
-            return way
-
-        def few():
-            calls.append("few")
-            return answer
-
-        answer = Gaussian(5).epsilon("1e-5", 6, "improved")
-        return Ways(
-            exact=(exact,),
-            roughly=late("roughly"),
-            by_orders=by_orders or late("orders"),
-            by_few_orders=few,
-            closest=late("closest"),
-            others=lambda has_profile: [late(f"other {has_profile}")],
-            against=against,
-            is_less=is_less,
-            shown=str,
-        ), answer
-
-    def is_late():
-        raise OutOfTimeError
-
-    def is_refused():
-        raise LimitError("too many bits")
-
-    for exact, by_orders, wanted in (
-        (is_late, None, ["few", "other False", "orders", "roughly"]),
-        (is_refused, None, ["orders", "few", "other False", "closest"]),
-        (is_refused, lambda: Gaussian(5).epsilon("1e-5", 6, "classic"), ["other False", "closest"]),
-    ):
-        calls = []
-        ways, answer = ways_of(calls, exact, by_orders)
-        found = best(ways)
-        assert calls == wanted
-        assert (found.answer == answer) is ("few" in calls)
-        assert not found.in_time
-
-
-def test_of_a_few_orders_the_first_may_take_all_the_time(monkeypatch):
-    """What was had by then is the answer, and no order is asked twice."""
-    asked, at = [], BestOrder.at
-    most = 1
-
-    def some(self, alpha, optimal, **how):
-        if len(asked) == most:
-            raise OutOfTimeError
-        asked.append(alpha)
-        return at(self, alpha, optimal, **how)
-
-    monkeypatch.setattr(BestOrder, "at", some)
-    m = 100 * PoissonSubsample(Gaussian(2), "1/100")
-    least, bounds = m.epsilon("1e-5", 6, "classic").epsilon.upper, []
-    for most in (0, 1, 4, 30):
-        asked.clear()
-        usual, delta = proved("improved"), Fraction(1, 10**5)
-        question = EpsilonDelta(m=m, by=None, conversion=usual, given="delta", value=delta)
-        search = Accountant(4)._search(question, 4)
-        if not most:
-            with pytest.raises(OutOfTimeError):
-                search.over_few_orders()
-            continue
-        bounds.append(search.over_few_orders().epsilon.upper)
-        assert len(set(asked)) == len(asked) <= most
-    assert bounds == sorted(bounds, reverse=True)
-    assert bounds[-1] < 1.01 * least
 
 
 def test_best_is_certified_or_refused():

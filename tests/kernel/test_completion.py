@@ -1,13 +1,10 @@
 """What a notebook completes: the parameters and the questions, and a name that is like one."""
 
-import re
-
 import pytest
 import sympy
 
 import symacct
 from symacct import DistributionPair, Gaussian, PoissonSubsample, RandomizedResponse
-from tests.thinning import in_a_soak
 
 QUESTIONS = {
     "adjacency", "cite", "code", "delta", "epsilon", "explain", "formula", "graph", "latex",
@@ -46,27 +43,3 @@ def test_a_name_that_is_like_none_and_a_private_one_have_no_remedy():
         with pytest.raises(AttributeError) as raised:
             getattr(symacct, name)
         assert "did you mean" not in str(raised.value)
-
-
-#: What an editor says of a call: a checker reads the same types, and reveals them.
-REVEALED = {
-    "Gaussian('11/10')": "Gaussian",
-    "3 * Gaussian(5)": "Node",
-    "Gaussian(5) + Gaussian(5)": "Node",
-    "1000 * PoissonSubsample(Gaussian(5), '1/100')": "Node",
-    "Gaussian(5).epsilon('1e-5')": "Guarantee",
-    "Gaussian(5).rdp(8)": "Enclosure",
-    "laws.Normal(0, 1)": "Normal",
-}
-
-
-@pytest.mark.skipif(not in_a_soak(), reason="takes half a minute, and `make lint` checks the calls")
-def test_a_checker_and_so_an_editor_knows_a_call_as_an_expression(tmp_path):
-    checker = pytest.importorskip("mypy.api")
-    file = tmp_path / "asked.py"
-    imported = "from symacct import Gaussian, PoissonSubsample, laws"
-    asked = [f"reveal_type({call})" for call in REVEALED]
-    file.write_text("\n".join([imported, *asked]), encoding="utf-8")
-    said, errors, _ = checker.run([str(file), "--cache-dir", str(tmp_path / "cache")])
-    found = re.findall(r'Revealed type is "([^"]*)"', said)
-    assert [name.rpartition(".")[2] for name in found] == list(REVEALED.values()), said + errors

@@ -1,7 +1,6 @@
 """The best of a random number of runs: bounds against plain mpmath and against all outcomes."""
 
 import random
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -20,12 +19,10 @@ from symacct import (
     PureDP,
     RandomizedResponse,
     RepeatAndSelect,
-    falsify,
     laws,
     parse,
 )
 from symacct.interop.dp_events import gamma_of_mean, mean_above
-from symacct.kernel.theorem_registry import named
 from tests import independent
 from tests.support import INFINITY, holds
 from tests.thinning import covering, some
@@ -374,19 +371,6 @@ def test_no_bound_is_below_the_law_of_what_is_told(runs_of, seed):
                 assert truth <= node.rdp(alpha, by=name).upper, (name, alpha)
             except OrderError:
                 assert name in FINITE_ONLY | {"PS22-T6-BEST", "PS22-T6-PRINTED"}
-
-
-@pytest.mark.parametrize("name", ["PS22-T2", "PS22-T6", "REPEAT-PURE"])
-def test_half_a_bound_is_refuted(name):
-    whole = named(name)
-    half = replace(
-        whole,
-        name=f"{name}-HALF",
-        bound=lambda ctx, eps, alpha, **runs: whole.bound(ctx, eps, alpha, **runs) / 2,
-        status="conjecture",
-        default=False,
-    )
-    assert falsify(half, budget=4000).refuted
 
 
 # --- dp_accounting 0.6: its values at orders 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256

@@ -320,50 +320,36 @@ def test_a_json_document_lists_nodes_children_first():
     assert from_json(document(GAUSSIAN).encode()) is M
 
 
+#: What no parameter, no node within another and no list of terms is.
+BAD_SIGMA = [
+    5, 5.0, True, None, ["5"], "x", "-5", "nan", {"node": 0}, {"formula": "alpha.x"},
+    {"formula": 5}, {"formula": None}, {"formula": "__import__('os')"}, {"formula": "5", "x": 1},
+]  # fmt: skip
+BAD_INNER = [{"node": 1}, {"node": -1}, {"node": "0"}, {"node": True}, {"node": 0.0}, "Gaussian(5)"]
+BAD_TERMS = [
+    [[0, 2]], [[0]], [[0, "1/2"]], [[0, "-1"]], [["0", "1"]], {"0": "1"}, None,
+]  # fmt: skip
+CURVE = {"type": "Curve", "f": {"formula": "alpha"}, "at_infinity": None}
 BAD_JSON = [
     "", "{", "null", "5", '"Gaussian(5)"', "[]", "{}", '{"symacct": 1}',
     '{"symacct": 1, "nodes": []}',
     '{"symacct": 2, "nodes": [' + json.dumps(GAUSSIAN) + "]}",
     '{"nodes": [' + json.dumps(GAUSSIAN) + "]}",
     '{"symacct": 1, "nodes": {}}', '{"symacct": 1, "nodes": "x"}', "NaN", "[" * 100_000,
-    document(5), document(None), document("Gaussian"), document([]), document({}),
-    document({"type": "Gauss"}), document({"type": None}), document({"type": []}),
-    document({"type": "__class__"}), document({"type": "Node"}), document({"type": "Gaussian"}),
+    *map(document, (5, None, "Gaussian", [], {})),
+    *(document({"type": x}) for x in ("Gauss", None, [], "__class__", "Node", "Gaussian")),
     document({**GAUSSIAN, "extra": "1"}), document({"type": "Gaussian", "sigma": "5"}),
-    document({**GAUSSIAN, "sigma": 5}), document({**GAUSSIAN, "sigma": 5.0}),
-    document({**GAUSSIAN, "sigma": True}), document({**GAUSSIAN, "sigma": None}),
-    document({**GAUSSIAN, "sigma": ["5"]}), document({**GAUSSIAN, "sigma": "x"}),
-    document({**GAUSSIAN, "sigma": "-5"}), document({**GAUSSIAN, "sigma": "nan"}),
-    document({**GAUSSIAN, "sigma": {"node": 0}}), document({**GAUSSIAN,
-    "sigma": {"formula": "alpha.x"}}),
-    document({**GAUSSIAN, "sigma": {"formula": 5}}), document({**GAUSSIAN,
-    "sigma": {"formula": None}}),
-    document({**GAUSSIAN, "sigma": {"formula": "__import__('os')"}}),
-    document({**GAUSSIAN, "sigma": {"formula": "5", "x": 1}}),
+    *(document({**GAUSSIAN, "sigma": x}) for x in BAD_SIGMA),
     document({"type": "PostProcess", "mechanism": {"node": 0}}),
-    document(GAUSSIAN, {"type": "PostProcess", "mechanism": {"node": 1}}),
-    document(GAUSSIAN, {"type": "PostProcess", "mechanism": {"node": -1}}),
-    document(GAUSSIAN, {"type": "PostProcess", "mechanism": {"node": "0"}}),
-    document(GAUSSIAN, {"type": "PostProcess", "mechanism": {"node": True}}),
-    document(GAUSSIAN, {"type": "PostProcess", "mechanism": {"node": 0.0}}),
-    document(GAUSSIAN, {"type": "PostProcess", "mechanism": "Gaussian(5)"}),
-    document(GAUSSIAN, {"type": "Compose", "terms": [[0, 2]]}),
-    document(GAUSSIAN, {"type": "Compose", "terms": [[0]]}),
-    document(GAUSSIAN, {"type": "Compose", "terms": [[0, "1/2"]]}),
-    document(GAUSSIAN, {"type": "Compose", "terms": [[0, "-1"]]}),
-    document(GAUSSIAN, {"type": "Compose", "terms": [["0", "1"]]}),
-    document(GAUSSIAN, {"type": "Compose", "terms": {"0": "1"}}),
-    document(GAUSSIAN, {"type": "Compose", "terms": None}),
+    *(document(GAUSSIAN, {"type": "PostProcess", "mechanism": x}) for x in BAD_INNER),
+    *(document(GAUSSIAN, {"type": "Compose", "terms": x}) for x in BAD_TERMS),
     document(GAUSSIAN, {"type": "Compose", "parts": []}),
     document(GAUSSIAN, {"type": "Compose", "terms": [], "x": 1}),
     document(GAUSSIAN, {"type": "PoissonSubsample", "mechanism": {"node": 0}, "gamma": "2"}),
     document(GAUSSIAN, {"type": "GroupPrivacy", "mechanism": {"node": 0}, "size": "x"}),
-    document({"type": "PureDP", "epsilon": "1", "adjacency": "x"}),
-    document({"type": "PureDP", "epsilon": "1", "adjacency": {}}),
-    document({"type": "Curve", "f": {"formula": "alpha"}, "kind": "upper", "adjacency": None,
-              "at_infinity": None}),
-    document({"type": "Curve", "f": {"formula": "alpha"}, "kind": "x", "adjacency": "either",
-              "at_infinity": None}),
+    *(document({"type": "PureDP", "epsilon": "1", "adjacency": x}) for x in ("x", {})),
+    document({**CURVE, "kind": "upper", "adjacency": None}),
+    document({**CURVE, "kind": "x", "adjacency": "either"}),
 ]  # fmt: skip
 
 

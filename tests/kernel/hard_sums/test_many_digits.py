@@ -16,9 +16,8 @@ from symacct.analysis.sampled_gaussian import (
     is_root,
     plan,
 )
-from tests.extremes import bounded
 from tests.kernel.hard_sums.formulas import ask, ends, gaussian_by_integral, mp
-from tests.thinning import covering, in_a_soak
+from tests.thinning import covering
 
 ORDERS = ["5/2", "7/3", "21/2", "161/16", "4", Fraction(5, 2) + Fraction(1, 2**40)]
 BITS = 900
@@ -61,9 +60,3 @@ def test_three_hundred_digits_by_an_integral_that_is_not_ours():
         assert low <= mid + 2 * rad
         assert mid - 2 * rad <= high
     assert found.digits >= 300
-
-
-@pytest.mark.skipif(not in_a_soak(), reason="five seconds of one number: in a soak")
-def test_five_thousand_digits_take_seconds():
-    with bounded(40):
-        assert PoissonSubsample(Gaussian(5), "1/100").rdp("5/2", digits=5000).digits >= 5000

@@ -8,9 +8,8 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.sums import binomial_sums
-from symacct.kernel.sums.binomial_sums import Majorant, Weights, binomial_weights, over_run
-from tests.kernel.sums.oracles import certified_binomial_sum, terms_of
+from symacct.kernel.sums.binomial_sums import binomial_weights, over_run
+from tests.kernel.sums.oracles import certified_binomial_sum
 from tests.thinning import covering, some
 
 Formula = Callable[[Any], Callable[[Any], Any]]
@@ -176,28 +175,3 @@ def test_certified_sums_with_and_without_exponentials(
     assert ball.rel_accuracy_bits() >= 200 - 24
     if alpha == 3000 and gamma < fmpq(1, 2) and "Laplace(1/2)" in name:
         assert asked
-
-
-def test_what_cancels_is_summed_term_by_term(monkeypatch: pytest.MonkeyPatch) -> None:
-    """K is below 1e-4 on the run: 20 bits and more would be lost."""
-    formula, orders = laplace(fmpq(1000)), range(2, 12)
-    pair = arb(1) / 1000, arb(999) / 1000
-    terms = terms_of(
-        lambda l: formula(BALL)(l).log1p(),
-        lambda l, k: k.expm1(),
-        1,
-        shift=1,
-        exponentials=lambda orders: over_run(formula, orders),
-    )
-    curve, weights = Majorant(terms, 2), Weights(1000, pair)
-    for order in (2, orders[-1], 1000):
-        curve.cut(order)
-    monkeypatch.setattr(binomial_sums, "SHORT", 4)
-    monkeypatch.setattr(Majorant, "is_small", lambda *_: False)
-    monkeypatch.setattr(binomial_sums, "CANCELLED", 14)
-    assert binomial_sums.exponential_sum(curve, weights, (2, orders[-1])) is None
-    monkeypatch.setattr(binomial_sums, "CANCELLED", 30)
-    ball = binomial_sums.exponential_sum(curve, weights, (2, orders[-1]))
-    lead = weights.at(2)
-    assert ball is not None
-    assert ball.overlaps(lead * term_by_term(formula, 1000, fmpq(1, 999), orders))
