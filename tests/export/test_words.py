@@ -9,9 +9,6 @@ from symacct import Gaussian, PoissonSubsample, PostProcess, theorems
 from symacct.export.description import describe, describe_tex
 from symacct.export.latex.sentences import mathematics
 from symacct.kernel.node import Marked, kinds, pieces
-from symacct.kernel.theorem_registry import forget
-from symacct.papers.statement import statement, training
-from tests.export.outputs import tex
 from tests.symbolic import LEAVES, OPERATIONS
 
 OURS = {name: kind for name, kind in kinds().items() if kind.__module__.startswith("symacct.")}

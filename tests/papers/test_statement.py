@@ -37,8 +37,6 @@ from symacct.kernel.claims import Source
 from symacct.kernel.conversion import conversions
 from symacct.kernel.sources import WORKS
 from symacct.papers.statement import fingerprint, statement
-from symacct.papers.statement import fingerprint, statement, training
-from tests.export.outputs import tex
 from tests.independent import fraction
 from tests.thinning import covering
 
