@@ -33,7 +33,7 @@ from symacct.kernel.conversion import BEST, Conversion, OrderOne, WholeProfile
 from symacct.kernel.conversion import proved as proved_conversion
 from symacct.kernel.deadline import Budget, progress, tell_so_far
 from symacct.kernel.epsilon_delta import (
-    LARGER,
+    EXACT_IS_LARGER,
     EpsilonDelta,
     at_order_one,
     by_the_profile,
@@ -354,7 +354,7 @@ def _no_less(g: Guarantee) -> str:
     return f"no {g.letter} below "
 
 
-#: In the place of LARGER where nobody asked for the exact conversion.
+#: In the place of EXACT_IS_LARGER where nobody asked for the exact conversion.
 _ONLY = "not known: the pairs that dominate prove only"
 
 
@@ -364,7 +364,7 @@ def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
     It has to be proved, of the same neighbours, and no larger than the other.
     """
     if not (exact.needs_no_order and exact.asked.certified and exact.claim.certified):
-        return exact.note.replace(LARGER, _ONLY) or "the exact profile is not certified"
+        return exact.note.replace(EXACT_IS_LARGER, _ONLY) or "the exact profile is not certified"
     if by_orders is None:
         return ""
     if exact.claim.adjacency != by_orders.claim.adjacency:

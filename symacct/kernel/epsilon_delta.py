@@ -48,21 +48,19 @@ if TYPE_CHECKING:
 
 
 # --- questions
-#
-# An (ε, δ) question, and what a conversion makes of a curve's value in answer to it.
-#
-# Also which answer is given where what was asked for is not to be had, and near the total
-# variation: what the order 1 says, and adds to the best of the orders above it.
 
-_ASKED = "conversion exact was asked for and"
+#: How a note begins where the curve answers a question about the exact profile.
+_EXACT_REQUESTED = "conversion exact was asked for and"
 #: How a note begins that gives what the exact profile proves, where that is the larger number.
-LARGER = f"{_ASKED} gives no less than"
-_FEWER = range(1, 7)  # digits, where those asked for are out of reach: more are refused late
+EXACT_IS_LARGER = f"{_EXACT_REQUESTED} gives no less than"
+#: Numbers of significant digits that the exact profile is asked for in turn, where those asked for
+#: are out of reach. They end at 6, because a refusal of more digits takes long.
+_FALLBACK_DIGITS = range(1, 7)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonDelta:
-    """An (ε, δ) question: the node, how to convert, and the number given."""
+    """An (ε, δ) question: the node, the conversion, and the value of δ or of ε that is given."""
 
     m: Node
     by: By
@@ -72,7 +70,7 @@ class EpsilonDelta:
 
     @property
     def per_order(self) -> Conversion:
-        """The conversion, which has a formula at each order."""
+        """The question's conversion, known to have a formula at each order."""
         assert isinstance(self.conversion, Conversion)  # noqa: S101  # the exact profile has none
         return self.conversion
 
@@ -83,13 +81,13 @@ class EpsilonDelta:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """All that the answer depends on, beside the node, the orders and the digits."""
+        """The memory's key of the question, beside the node, the orders and the digits."""
         # A fraction works its hash out anew each time, which takes as long as a sum.
         return self.by, self.conversion, self.given, *self.value.as_integer_ratio()
 
     def objective(self) -> Callable[[arb, Order], arb]:
-        """ε(α) and α ↦ what the conversion makes of it: an ε, or a log δ; ∞ where that is."""
-        given, asks_epsilon = BALL.number(self.value), self.asks_epsilon
+        """(ε(α), α) ↦ the ε, or the log δ, that the conversion proves; ∞ where ε(α) is."""
+        value, asks_epsilon = BALL.number(self.value), self.asks_epsilon
         formula = self.per_order.epsilon if asks_epsilon else self.per_order.log_delta
 
         def converted(eps: arb, alpha: Order) -> arb:
@@ -97,8 +95,8 @@ class EpsilonDelta:
                 return arb("inf")
             if eps.is_zero():  # at any order: the two laws are one
                 return arb(0 if asks_epsilon else "-inf")
-            found: arb = formula(BALL, eps, BALL.number(alpha), given)
-            return found
+            number: arb = formula(BALL, eps, BALL.number(alpha), value)
+            return number
 
         return converted
 
@@ -112,9 +110,9 @@ class EpsilonDelta:
         """Is ε(∞) already all that was asked: δ = 0 given, or ε >= ε(∞) given?"""
         if self.asks_epsilon:
             return self.value == 0
-        given = BALL.number(self.value)
-        if pure <= given or pure > given:
-            return bool(pure <= given)
+        epsilon = BALL.number(self.value)
+        if pure <= epsilon or pure > epsilon:
+            return bool(pure <= epsilon)
         # Balls never decide an equality such as ε = ε₀ for PureDP(ε₀); exact numbers do.
         exact = exact_pure(self.m, self.by)
         return exact is not None and exact <= self.value
@@ -124,93 +122,83 @@ class EpsilonDelta:
         if self.asks_epsilon and not self.value:
             raise InfiniteError("delta: found 0, needed delta > 0, because ε(∞) is infinite")
 
-    def with_exact_epsilon(self, found: Guarantee) -> Guarantee:
-        """The guarantee, with the ε of δ = 0 as the fraction that it is, where it is one."""
-        if not self.asks_epsilon or found.kind is not Kind.EXACT:
-            return found
+    def with_exact_epsilon(self, guarantee: Guarantee) -> Guarantee:
+        """The guarantee, whose ε at δ = 0 becomes an exact fraction where ε(∞) is one."""
+        if not self.asks_epsilon or guarantee.kind is not Kind.EXACT:
+            return guarantee
         if self.value or self.m.claim.kind is not Kind.EXACT:
-            return found
-        return replace(found, epsilon=found.epsilon.known_to_be(exact_pure(self.m, None)))
-
-
-def smaller(*asked: Callable[[], Guarantee]) -> Guarantee:
-    """The least of the upper bounds that are finite and have digits; else the last one's error."""
-    found: list[Guarantee] = []
-    for ask in asked:
-        try:
-            found.append(ask())
-        except (PrecisionError, LimitError, InfiniteError):
-            if ask is asked[-1] and not found:
-                raise
-    return min(found, key=lambda guarantee: guarantee.asked.upper)
+            return guarantee
+        return replace(guarantee, epsilon=guarantee.epsilon.known_to_be(exact_pure(self.m, None)))
 
 
 def by_the_profile(
-    ask: Callable[[int], Guarantee],
+    exact_to: Callable[[int], Guarantee],
     digits: int,
     is_default: bool,
     by_the_curve: Callable[[], Guarantee] | None,
 ) -> Guarantee:
-    """The exact profile's answer, or the curve's where that is asked beside it and smaller.
+    """The exact profile's guarantee, or the curve's where `by_the_curve` is given and is smaller.
 
-    Where the digits are out of reach, those there are if no digits were asked for or there is a
-    curve's answer beside, else the error at once. What was not had is said in words.
+    Where the digits are out of reach and `is_default` or `by_the_curve` allows it, the guarantee
+    has fewer digits; else the error is raised at once. A note says what could not be computed.
     """
-    refused: SymacctError | None = None
-    found: Guarantee | None = None
+    refusal: SymacctError | None = None
+    answer: Guarantee | None = None
     try:
-        found = ask(digits)
+        answer = exact_to(digits)
     except InfiniteError as error:
         if by_the_curve is None:
             raise
-        refused = error
+        refusal = error
     except (PrecisionError, LimitError) as error:
         if not is_default and by_the_curve is None:
             raise
-        found = _to_fewer(ask, digits, error)
-        refused = error if found is None or found.note else None
+        answer = _with_fewer_digits(exact_to, digits, error)
+        refusal = error if answer is None or answer.note else None
     if by_the_curve is not None:
-        with suppress(*([PrecisionError, LimitError, InfiniteError] if found else [])):
-            other = by_the_curve()
-            if found is None or other.asked.upper < found.asked.upper:
-                return replace(other, note=_instead(found, refused))
-    if found is None:
-        assert refused is not None  # noqa: S101  # else it was found
-        raise refused
-    return found
+        with suppress(*([PrecisionError, LimitError, InfiniteError] if answer else [])):
+            of_curve = by_the_curve()
+            if answer is None or of_curve.asked.upper < answer.asked.upper:
+                return replace(of_curve, note=_note_of_curve(answer, refusal))
+    if answer is None:
+        assert refusal is not None  # noqa: S101  # else there is an answer
+        raise refusal
+    return answer
 
 
-def _to_fewer(ask: Callable[[int], Guarantee], digits: int, why: SymacctError) -> Guarantee | None:
-    """To some digits, if there are any: each time to more, until they are refused."""
-    found: Guarantee | None = None
-    for few in _FEWER:
-        if few >= digits or (found is not None and found.asked.digits >= few):
+def _with_fewer_digits(
+    exact_to: Callable[[int], Guarantee], digits: int, refusal: SymacctError
+) -> Guarantee | None:
+    """The exact profile's guarantee to as many of `_FALLBACK_DIGITS` as it has; None for none."""
+    answer: Guarantee | None = None
+    for count in _FALLBACK_DIGITS:
+        if count >= digits or (answer is not None and answer.asked.digits >= count):
             continue
         try:
-            found = ask(few)
+            answer = exact_to(count)
         except (PrecisionError, LimitError):
             break
-    if found is None:
+    if answer is None:
         return None
-    had = max(found.asked.digits_asked, math.floor(min(found.asked.digits, digits)))
-    name = "epsilon" if found.epsilon is found.asked else "delta"
-    shown: dict[str, Any] = {name: replace(found.asked, digits_asked=had)}
-    fewer = "one digit" if digits - had == 1 else f"{digits - had} digits"
+    correct = max(answer.asked.digits_asked, math.floor(min(answer.asked.digits, digits)))
+    name = "epsilon" if answer.epsilon is answer.asked else "delta"
+    correct_number: dict[str, Any] = {name: replace(answer.asked, digits_asked=correct)}
+    fewer = "one digit" if digits - correct == 1 else f"{digits - correct} digits"
     safe = f"the number is safe to report, with {fewer} fewer"
-    note = f"{had} digits are known of the {digits} asked for: {why.finding}; {safe}"
-    return replace(found, note=note if had < digits else "", **shown)
+    note = f"{correct} digits are known of the {digits} asked for: {refusal.finding}; {safe}"
+    return replace(answer, note=note if correct < digits else "", **correct_number)
 
 
-def _instead(found: Guarantee | None, refused: SymacctError | None) -> str:
-    """Why the curve answers where the exact conversion was asked for."""
-    if found is not None:
-        return f"{LARGER} {found}"
-    assert refused is not None  # noqa: S101  # else it was found
-    return f"{_ASKED} was refused: {refused.finding}"
+def _note_of_curve(exact: Guarantee | None, refusal: SymacctError | None) -> str:
+    """The note that says why the curve answers where the exact conversion was asked for."""
+    if exact is not None:
+        return f"{EXACT_IS_LARGER} {exact}"
+    assert refusal is not None  # noqa: S101  # else there is an exact answer
+    return f"{_EXACT_REQUESTED} was refused: {refusal.finding}"
 
 
 def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = None) -> Guarantee:
-    """The Guarantee of a conversion that reads the order 1 alone."""
+    """The guarantee of a conversion that reads ε(1) alone; errors where it proves nothing."""
     question = search.question
     if orders is not None:
         raise DomainError(
@@ -219,14 +207,15 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
             remedy="ask without orders",
         )
     value = _converted(search, question, lambda curve: curve(1))
-    given = f"{question.given} = {echo(question.value)}"
+    condition = f"{question.given} = {echo(question.value)}"
     if value == arb("inf"):
         raise OrderError(
-            f"{echo(question.m)}: the order 1 gives no answer at {given}, needed another conversion"
+            f"{echo(question.m)}: the order 1 gives no answer at {condition}, "
+            "needed another conversion"
         )
     if not value < arb("inf"):
         raise PrecisionError(
-            f"{echo(question.m)}: the bound from its order 1 cannot be told from {given}",
+            f"{echo(question.m)}: the bound from its order 1 cannot be told from {condition}",
             remedy="ask for one further from it",
         )
     return search.at(1, optimal=True)
@@ -235,12 +224,12 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
 def _converted(
     search: BestOrder, question: EpsilonDelta, epsilon: Callable[[NodeCurve], arb]
 ) -> arb:
-    """What the conversion makes of ε(1), or of what it is at least, at few bits."""
+    """The conversion of ε(1), or of a lower bound of it, at the bits of a search."""
     with precision(search.search_bits):
         return question.objective()(epsilon(search.curve()), 1)
 
 
-def least_divergence(curve: NodeCurve, order: Order) -> arb:
+def divergence_lower_bound(curve: NodeCurve, order: Order) -> arb:
     """ε(1) >= 3(e^{ε(2)}−1)²/(2(e^K−1)), K the chord of (α−1)ε(α) from 2 to `order` >= 3, at 3.
 
     0 where it is not known that one pair attains the curve there (docs/proofs/conversions.md, Lemma
@@ -253,65 +242,64 @@ def least_divergence(curve: NodeCurve, order: Order) -> arb:
             return arb(0)
         alpha, eps = BALL.number(order), curve(2)
         chord = eps + ((alpha - 1) * curve.among(order) - eps) / (alpha - 2)
-        least: arb = 3 * eps.expm1() ** 2 / (2 * chord.expm1())
-        return least
+        bound: arb = 3 * eps.expm1() ** 2 / (2 * chord.expm1())
+        return bound
     except (OrderError, PrecisionError, LimitError):
         return arb(0)
 
 
-def no_larger_at_one(found: Guarantee, search: BestOrder) -> Guarantee:
-    """What the search found, or what the order 1 says where that is proved no larger."""
+def no_larger_at_one(best: Guarantee, search: BestOrder) -> Guarantee:
+    """The best guarantee of a search, or that of the order 1 where it is proved no larger."""
     name = search.question.per_order.at_one
-    if name is None or not found.asked.upper:
-        return found
+    if name is None or not best.asked.upper:
+        return best
     question = replace(search.question, conversion=proved(name))
-    order = 3 if found.alpha == INFINITY else max(3, found.alpha)
+    order = 3 if best.alpha == INFINITY else max(3, best.alpha)
     try:
-        # An order that the search has been at comes first.
-        for epsilon in (lambda curve: least_divergence(curve, order), lambda curve: curve(1)):
-            one = question.answer(_converted(search, question, epsilon))
-            if one >= arb(found.asked.upper):
-                return found
+        # The lower bound reads an order that the search has evaluated, so it costs less than ε(1).
+        for epsilon in (lambda curve: divergence_lower_bound(curve, order), lambda curve: curve(1)):
+            bound = question.answer(_converted(search, question, epsilon))
+            if bound >= arb(best.asked.upper):
+                return best
         answer = at_order_one(search.asking(question))
-        if answer.asked > found.asked:
-            return found
+        if answer.asked > best.asked:
+            return best
     except OrderError:  # nothing is known at 1
-        return found
+        return best
     except (PrecisionError, LimitError):
-        return replace(found, optimal=False)
-    return replace(answer, optimal=found.optimal or answer.asked.upper == 0)
+        return replace(best, optimal=False)
+    return replace(answer, optimal=best.optimal or answer.asked.upper == 0)
 
 
-# --- what may fail
-#
-# What may fail of an expression, and an (ε, δ) question about it: δ without the failures.
+# --- parts that may fail
 
-# --- the parts that may fail
-#
-# The parts of an expression that may fail, and what it is where none of them does.
-
-_EXACT_BITS = 4096  # up to which the probability that nothing fails is worked out as a fraction
+#: Bits up to which the probability that nothing fails is computed as a fraction; the power of a
+#: longer one costs more than the balls that stand for it.
+_FRACTION_BITS = 4096
 
 
 @dataclass(frozen=True)
 class Failures:
-    """An expression in which nothing fails, and (δ_i, count) of the parts of it that may."""
+    """The parts of an expression that fail with δ_i, k_i times each, and the expression `rest`.
+
+    With probability Π(1−δ_i)^k_i nothing fails, and then the expression is `rest`.
+    """
 
     rest: Node
     parts: tuple[tuple[Exact, Count], ...]
 
     @property
-    def kept(self) -> Fraction | None:
-        """Π(1−δ_i)^k_i, that nothing fails, where it is a fraction that is not too long."""
+    def survival(self) -> Fraction | None:
+        """Π(1−δ_i)^k_i, the probability of no failure; None where it is no short fraction."""
         if not all(isinstance(x, Fraction) and isinstance(k, int) for x, k in self.parts):
             return None
-        if sum(bits(1 - delta) * count for delta, count in self.parts) > _EXACT_BITS:
+        if sum(bits(1 - delta) * count for delta, count in self.parts) > _FRACTION_BITS:
             return None
         return math.prod(((1 - delta) ** count for delta, count in self.parts), start=Fraction(1))
 
 
 def failures(node: Node) -> Failures | None:
-    """What may fail of an expression, and what it is otherwise; None where nothing may.
+    """The parts of an expression that may fail, and the rest of it; None where nothing may fail.
 
     A composition fails where one of its parts does, a post-processing where the mechanism does, and
     one of two mechanisms by a coin where that does on which the coin falls.
@@ -319,147 +307,162 @@ def failures(node: Node) -> Failures | None:
     operation, such as a sample, is left there. Source: docs/proofs/conversions.md, failing.
 
     >>> from symacct import ApproximateDP, Failing, Gaussian
-    >>> found = failures(2 * ApproximateDP(1, "1/9") + Failing(Gaussian(5), "1/7"))
-    >>> print(found.rest, found.parts)
+    >>> failing = failures(2 * ApproximateDP(1, "1/9") + Failing(Gaussian(5), "1/7"))
+    >>> print(failing.rest, failing.parts)
     Gaussian(5) + 2*PureDP(1) ((Fraction(1, 9), 2), (Fraction(1, 7), 1))
     """
-    known: dict[str, Failures | None] = node._derived("failures")
-    if "all" not in known:
-        known["all"] = failures_of(node)
-    return known["all"]
+    memo: dict[str, Failures | None] = node._derived("failures")
+    if "all" not in memo:
+        memo["all"] = failures_of(node)
+    return memo["all"]
 
 
 @singledispatch
 def failures_of(node: Node) -> Failures | None:
-    """What may fail of a node of this class; an operation that may fail registers its rule."""
+    """The failures of a node by its class; an operation that may fail registers its rule here."""
     return None
 
 
 @failures_of.register
 def _(node: Compose) -> Failures | None:
     parts: list[tuple[Exact, Count]] = []
-    rest = []
+    remaining = []
     for part, count in node.terms.items():
-        below = failures(part)
-        rest.append({below.rest if below else part: count})
-        parts += [(delta, count * times) for delta, times in below.parts] if below else []
+        inner = failures(part) or Failures(part, ())
+        remaining.append({inner.rest: count})
+        parts += [(delta, count * times) for delta, times in inner.parts]
     if not parts:
         return None
-    telling = Compose(*({m: n} for one in rest for m, n in one.items() if not m.tells_nothing))
-    if telling.claim.adjacency.group != node.claim.adjacency.group:  # it would be about more
-        telling = Compose(*rest)
-    return Failures(telling, tuple(parts))
+    rest = Compose(*({m: n} for run in remaining for m, n in run.items() if not m.tells_nothing))
+    if rest.claim.adjacency.group != node.claim.adjacency.group:  # the part left out fixed it
+        rest = Compose(*remaining)
+    return Failures(rest, tuple(parts))
 
 
-# --- questions about them
-#
-# An (ε, δ) question about what may fail: δ without the failures, asked of what is left.
+# --- (ε, δ) of an expression that may fail
 
 _PROOF = Proof("FAILING", SYMACCT.at("docs/proofs/conversions.md, failing"))
-_ASKED_BITS = 512  # of a δ that is asked as it is: a longer one is rounded, to either side
-_GUARD_BITS = 64  # of a δ that is rounded, beyond the digits asked
+#: Bits of a δ that the rest is asked for exactly. A longer one would slow down each conversion, so
+#: it is rounded down and up.
+_DELTA_BITS = 512
+#: Bits of a rounded δ beyond the digits asked: its rounding moves none of these digits.
+_DELTA_GUARD_BITS = 64
 
 
 class MayFail(Failures):
-    """An expression that fails with probability 1 − Π(1−δ_i)^k_i and otherwise is `rest`."""
+    """The (ε, δ) of an expression that fails with 1 − Π(1−δ_i)^k_i and otherwise is `rest`."""
 
-    def fails(self) -> arb:
-        """1 − Π(1−δ_i)^k_i, in balls at flint's current precision."""
+    def failure(self) -> arb:
+        """1 − Π(1−δ_i)^k_i, the probability of a failure, in balls at the current precision."""
         logs = (count * (-BALL.number(delta)).log1p() for delta, count in self.parts)
         return -sum(logs, arb(0)).expm1()
 
-    def left_of(self, delta: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    def delta_of_rest(self, delta: Fraction, digits: int) -> tuple[Fraction, Fraction]:
         """1 − (1−δ)/Π(1−δ_i)^k_i, rounded down and up; InfiniteError where it is below 0."""
-        enough = first_bits(digits) + _GUARD_BITS
-        kept = self.kept
-        if kept is not None:
-            left = 1 - (1 - delta) / kept
-            if left < 0:
+        accuracy = first_bits(digits) + _DELTA_GUARD_BITS
+        survival = self.survival
+        if survival is not None:
+            exact = 1 - (1 - delta) / survival
+            if exact < 0:
                 raise self._below(delta)
-            if bits(left) <= _ASKED_BITS:
-                return left, left
-        for working in doubled(2 * enough):
+            if bits(exact) <= _DELTA_BITS:
+                return exact, exact
+        for working in doubled(2 * accuracy):
             with precision(working):
-                fails = self.fails()
-                ball = (BALL.number(delta) - fails) / (1 - fails)
-                if kept is not None:
-                    ball = BALL.number(left)
+                failure = self.failure()
+                ball = (BALL.number(delta) - failure) / (1 - failure)
+                if survival is not None:
+                    ball = BALL.number(exact)
                 if ball < 0:
                     raise self._below(delta)
-                if ball > 0 and ball.rel_accuracy_bits() >= enough:
+                if ball > 0 and ball.rel_accuracy_bits() >= accuracy:
                     low, high = map(rational, ends_of(ball))
                     return low, high
         raise PrecisionError(
-            f"delta: found {given(delta)}, needed one that can be told from {self.least}, the "
-            "probability of outcomes that only one of two neighbouring datasets can give"
+            f"delta: found {given(delta)}, needed one that can be told from {self._failure_text}, "
+            "the probability of outcomes that only one of two neighbouring datasets can give"
         )
 
-    def with_failures(self, delta: Enclosure, digits: int, claim: Claim) -> Enclosure:
-        """1 − Π(1−δ_i)^k_i (1−δ): the δ of all, from that of the rest."""
-        known = to_fraction(delta.lower) if delta.lower == delta.upper else delta.exactly
-        with precision(2 * (first_bits(digits) + _GUARD_BITS)):
-            fails = self.fails()
+    def total_delta(self, delta: Enclosure, digits: int, claim: Claim) -> Enclosure:
+        """1 − Π(1−δ_i)^k_i (1−δ), the δ of the expression from the δ of the rest."""
+        delta_fraction = to_fraction(delta.lower) if delta.lower == delta.upper else delta.exactly
+        with precision(2 * (first_bits(digits) + _DELTA_GUARD_BITS)):
+            failure = self.failure()
             ends = to_ball(delta.lower), to_ball(delta.upper)
-            low, high = (fails + (1 - fails) * end for end in ends)
-            found = from_ball(low.union(high), claim, digits, delta.certified)
-        if known is None or self.kept is None:
-            return found
-        return found.known_to_be(1 - self.kept * (1 - known))
+            low, high = (failure + (1 - failure) * end for end in ends)
+            total = from_ball(low.union(high), claim, digits, delta.certified)
+        if delta_fraction is None or self.survival is None:
+            return total
+        return total.known_to_be(1 - self.survival * (1 - delta_fraction))
 
     def _below(self, delta: Fraction, needed: str = "at least") -> InfiniteError:
+        """The error of a δ that is smaller than the probability of a failure."""
         return InfiniteError(
-            f"delta: found {given(delta)}, needed {needed} {self.least}, the probability of "
-            "outcomes that only one of two neighbouring datasets can give"
+            f"delta: found {given(delta)}, needed {needed} {self._failure_text}, the probability "
+            "of outcomes that only one of two neighbouring datasets can give"
         )
 
     @property
-    def least(self) -> str:
-        """The probability of a failure, rounded up: the least δ there is."""
+    def _failure_text(self) -> str:
+        """The probability of a failure, rounded up: no δ below it holds with a finite ε."""
         with precision(128):
-            least = rational(self.fails().upper()) if self.kept is None else 1 - self.kept
-        return given(Fraction(rational_text(least, 6, up=True)))
+            exact = None if self.survival is None else 1 - self.survival
+            upper = rational(self.failure().upper()) if exact is None else exact
+        return given(Fraction(rational_text(upper, 6, up=True)))
 
     def guarantee(
-        self, question: EpsilonDelta, digits: int, ask: Callable[[EpsilonDelta], Guarantee]
+        self,
+        question: EpsilonDelta,
+        digits: int,
+        guarantee_of_rest: Callable[[EpsilonDelta], Guarantee],
     ) -> Guarantee:
-        """The answer for all of the expression, by those that `ask` gives for the rest."""
+        """The guarantee of the expression, from those that `guarantee_of_rest` gives.
+
+        Where the δ of the rest is rounded, a true ε lies between those of its two roundings.
+        """
         if question.asks_epsilon:
-            low, high = self.left_of(question.value, digits)
-            found = self._of_rest(question, low, ask)
-            number: Enclosure = found.epsilon
-            if low < high and found.kind is Kind.EXACT:  # the true ε is between those of the two
-                least = self._of_rest(question, high, ask)
-                if least.kind is Kind.EXACT:
-                    number = replace(number, lower=least.epsilon.lower, exactly=None)
+            value_of_rest, high = self.delta_of_rest(question.value, digits)
+            answer = self._of_rest(question, value_of_rest, guarantee_of_rest)
+            enclosure: Enclosure = answer.epsilon
+            if value_of_rest < high and answer.kind is Kind.EXACT:
+                at_high = self._of_rest(question, high, guarantee_of_rest)
+                if at_high.kind is Kind.EXACT:
+                    enclosure = replace(enclosure, lower=at_high.epsilon.lower, exactly=None)
                 else:  # as it may be where time runs out in between
-                    found = replace(found, kind=Kind.UPPER)
+                    answer = replace(answer, kind=Kind.UPPER)
         else:
-            low = question.value
-            found = self._of_rest(question, low, ask)
-            number = self.with_failures(found.delta, digits, found.delta.claim)
+            value_of_rest = question.value
+            answer = self._of_rest(question, value_of_rest, guarantee_of_rest)
+            enclosure = self.total_delta(answer.delta, digits, answer.delta.claim)
         claim = question.m.claim
-        kind = Kind.UPPER if self._is_of_larger_groups(question.m) else found.kind
-        told = replace(found.claim, adjacency=claim.adjacency).by(_PROOF)
-        asked = replace(number, claim=replace(number.claim, kind=kind, adjacency=claim.adjacency))
-        note = f"of what does not fail, at {question.given} = {given(low)}: {found.note}"
+        kind = Kind.UPPER if self._is_of_larger_groups(question.m) else answer.kind
+        claim_with_proof = replace(answer.claim, adjacency=claim.adjacency).by(_PROOF)
+        total = replace(
+            enclosure, claim=replace(enclosure.claim, kind=kind, adjacency=claim.adjacency)
+        )
+        note = f"of what does not fail, at {question.given} = {given(value_of_rest)}: {answer.note}"
         return replace(
-            found,
-            epsilon=asked if question.asks_epsilon else question.value,
-            delta=question.value if question.asks_epsilon else asked,
+            answer,
+            epsilon=total if question.asks_epsilon else question.value,
+            delta=question.value if question.asks_epsilon else total,
             kind=kind,
-            claim=told,
-            note=note if found.note else "",
+            claim=claim_with_proof,
+            note=note if answer.note else "",
         )
 
     def _is_of_larger_groups(self, m: Node) -> bool:
-        """Is the rest about more records than the expression, whose answer it then bounds?"""
+        """Is the rest about larger groups of records, so that its answer is only a bound?"""
         return self.rest.claim.adjacency.group > m.claim.adjacency.group
 
     def _of_rest(
-        self, question: EpsilonDelta, value: Fraction, ask: Callable[[EpsilonDelta], Guarantee]
+        self,
+        question: EpsilonDelta,
+        value: Fraction,
+        guarantee_of_rest: Callable[[EpsilonDelta], Guarantee],
     ) -> Guarantee:
+        """The guarantee of the rest at a value of δ or ε; InfiniteError about the whole δ."""
         try:
-            return ask(replace(question, m=self.rest, value=value))
+            return guarantee_of_rest(replace(question, m=self.rest, value=value))
         except InfiniteError:
             if question.asks_epsilon and value == 0:
                 raise self._below(question.value, "more than") from None
@@ -470,16 +473,16 @@ class MayFail(Failures):
         asks_epsilon: bool,
         value: Fraction,
         digits: int,
-        ask: Callable[[Node, Fraction], Enclosure],
+        bound_of_rest: Callable[[Node, Fraction], Enclosure],
     ) -> Enclosure:
-        """The lower bound for all of the expression, by the one that `ask` gives for the rest."""
+        """The lower bound of the expression's ε or δ, from the one that `bound_of_rest` gives."""
         if asks_epsilon:
-            return ask(self.rest, self.left_of(value, digits)[1])
-        found = ask(self.rest, value)
-        return self.with_failures(found, digits, found.claim)
+            return bound_of_rest(self.rest, self.delta_of_rest(value, digits)[1])
+        delta = bound_of_rest(self.rest, value)
+        return self.total_delta(delta, digits, delta.claim)
 
 
 def may_fail(m: Node) -> MayFail | None:
-    """What may fail of an expression without open symbols; None where nothing may."""
-    found = failures(m)
-    return None if found is None else MayFail(found.rest, found.parts)
+    """The (ε, δ) of an expression that may fail, without open symbols; None where nothing may."""
+    parts = failures(m)
+    return None if parts is None else MayFail(parts.rest, parts.parts)

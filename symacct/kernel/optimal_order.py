@@ -30,7 +30,7 @@ from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Claim, Kind
 from symacct.kernel.conversion import proved
 from symacct.kernel.deadline import OutOfTimeError
-from symacct.kernel.epsilon_delta import EpsilonDelta, smaller
+from symacct.kernel.epsilon_delta import EpsilonDelta
 from symacct.kernel.errors import (
     DomainError,
     InfiniteError,
@@ -286,7 +286,11 @@ class BestOrder:
             raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
         if near is None:
             return found
-        return smaller(lambda: found, lambda: self.at(near, False, bits=self._valley_bits))
+        try:
+            at_near = self.at(near, False, bits=self._valley_bits)
+        except (PrecisionError, LimitError, InfiniteError):
+            return found
+        return min(found, at_near, key=lambda guarantee: guarantee.asked.upper)
 
     # --- the curve and the objective, at the current precision
 

@@ -77,8 +77,8 @@ def _(node: Either) -> Failures | None:
     if node.share in (0, 1) or not isinstance(node.share, Fraction):
         return None
     left, right = (failures(part) or Failures(part, ()) for part in (node.first, node.second))
-    if not (left.parts or right.parts) or left.kept is None or right.kept is None:
+    if not (left.parts or right.parts) or left.survival is None or right.survival is None:
         return None
-    first, second = node.share * left.kept, (1 - node.share) * right.kept
+    first, second = node.share * left.survival, (1 - node.share) * right.survival
     rest = Either(left.rest, right.rest, first / (first + second))
     return Failures(rest, ((1 - first - second, 1),))

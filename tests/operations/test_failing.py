@@ -305,7 +305,7 @@ def test_what_is_exact_at_one_end_alone_is_an_upper_bound():
     question = EpsilonDelta(
         m=m, by=None, conversion=named("improved"), given="delta", value=Fraction(1, 100)
     )
-    low, high = parts.left_of(question.value, 6)
+    low, high = parts.delta_of_rest(question.value, 6)
     assert low < high
     answers = iter(("exact", "improved"))
 

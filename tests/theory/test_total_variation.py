@@ -26,7 +26,7 @@ from symacct.kernel import conversion as conversion_register
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.conversion import named
-from symacct.kernel.epsilon_delta import least_divergence
+from symacct.kernel.epsilon_delta import divergence_lower_bound
 from symacct.theory.conversion import total_variation
 from tests import independent
 from tests.support import LEAVES, OPERATIONS
@@ -105,7 +105,7 @@ def test_no_pair_of_laws_has_more(first, second):
 def test_two_orders_of_a_pair_bound_its_divergence_from_below(counts, order):
     """E_P[log p/q] by the definition; a law and its mirror image are one pair both ways round."""
     law = [F(n, sum(counts)) for n in counts]
-    found = least_divergence(Accountant().curve(DistributionPair(law, law[::-1])), order)
+    found = divergence_lower_bound(Accountant().curve(DistributionPair(law, law[::-1])), order)
     numbers = [independent.number(MP, p) for p in law]
     true = sum(p * MP.log(p / q) for p, q in zip(numbers, numbers[::-1], strict=True))
     if true:
