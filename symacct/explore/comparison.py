@@ -14,7 +14,7 @@ from symacct.explore.grids import axis_values
 from symacct.export.cards import grid
 from symacct.export.description import KIND_LABELS, about, kind_label
 from symacct.kernel import limits
-from symacct.kernel.accountant import Accountant, late
+from symacct.kernel.accountant import Accountant, time_words
 from symacct.kernel.answer import Enclosure, Guarantee, format_shared, order_text
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
@@ -308,7 +308,7 @@ def compare_epsilon(
     for place, (conversion, by) in enumerate(left):
         share = min(Fraction(1), Fraction(_SHARES, len(left) - place))
         one = budget.ask(share, lambda: _epsilon(ask, m, delta, conversion, by))  # noqa: B023
-        rows.append(ConvertedEpsilon(conversion, by, one or f"not {late()}"))
+        rows.append(ConvertedEpsilon(conversion, by, one or f"not {time_words()}"))
     if not best or best.kind is not Kind.EXACT:
         rows += _lower_bound_row(ask, m, delta, budget)
     return Comparison(("conversion", "theorem", "ε"), sorted(rows, key=_best_first), about(m))
@@ -328,7 +328,7 @@ def _lower_bound_row(
     with contextlib.suppress(SymacctError):
         lower = budget.ask(1, lambda: accountant.lower_epsilon(m, delta))
         if lower is None or lower.lower > 0:
-            yield ConvertedEpsilon(_LEAST, None, lower or f"not {late()}")
+            yield ConvertedEpsilon(_LEAST, None, lower or f"not {time_words()}")
 
 
 def _epsilon(

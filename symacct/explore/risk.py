@@ -24,7 +24,7 @@ from symacct.explore.plots import FPRS, roc
 from symacct.export.cards import grid
 from symacct.export.description import about, is_open, neighbours, pictured, sensitivity
 from symacct.kernel import arguments, limits
-from symacct.kernel.accountant import certified_number, late, refuse_symbols
+from symacct.kernel.accountant import certified_number, refuse_symbols, time_words
 from symacct.kernel.answer import Bound, bound, from_ball, given, rational_text, to_fraction
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
@@ -215,7 +215,7 @@ def rows_of(risks: Risk) -> list[Row]:
 def _in_time(budget: Budget, of: Risk, name: str, argument: str | None) -> Bound | str:
     """The number, or why there is none; that is also where the time is over."""
     answer = budget.ask(1, lambda: _or_why(of, name, argument))
-    return f"not {late()}" if answer is None else answer
+    return f"not {time_words()}" if answer is None else answer
 
 
 def _filled(rows: list[Row], risks: Risk, budget: Budget) -> list[Row]:

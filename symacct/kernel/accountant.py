@@ -74,27 +74,47 @@ from symacct.kernel.parameters import given_delta, rational
 
 # --- the smallest number in time
 #
-# The smallest number that is proved within a question's time, by whichever conversion proves it.
-#
 # A question has `limits(seconds=…)` seconds of processor time for all that it asks. What is proved
 # by then is the answer, and a note says so where more time may prove a smaller number.
 
-#: Conversions: the usual one of a Rényi order, all that an order proves, and the exact profile.
+#: Names of three conversions: the usual one of a Rényi order, all that an order proves, and the
+#: exact profile.
 BY_ORDERS, CLOSEST, TRUE = "improved", "optimal", "exact"
-#: Digits of a screen, those that the exact profile is asked for first, and where these take long.
-SCREEN_DIGITS, _SOME_DIGITS, _FEW_DIGITS = 6, 4, 2
-_MORE_TIME = 3  # times the seconds that a note proposes
-#: Shares of the time that is left, of each way when it is its turn; the rest is for the last one.
-_EXACT = _BY_ORDERS = _ROUGHLY = Fraction(1, 2)
-_OTHER = Fraction(3, 4)
-_ALL = Fraction(1)
-#: Seconds of a few orders, though a way before them was longer than its share: half of the one that
-#: a question may be late by.
-_LEAST = 0.5
+#: Significant digits that a screen shows.
+SCREEN_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class _Schedule:
+    """The constants of the search for the best answer in time; no number rests on them.
+
+    A share is the part of the time left that a way gets when it is its turn. What it does not use
+    is left to the ways after it, so the last one may take all.
+    """
+
+    exact: Fraction = Fraction(1, 2)
+    by_orders: Fraction = Fraction(1, 2)
+    roughly: Fraction = Fraction(1, 2)
+    other: Fraction = Fraction(3, 4)
+    all: Fraction = Fraction(1)
+    #: Seconds that a few orders get even if a way before them overran its share: half of the second
+    #: by which an answer may be late.
+    least_seconds: float = 0.5
+    #: Significant digits that the exact profile is asked for first; 4 are had in little time.
+    first_digits: int = 4
+    #: Significant digits that the exact profile is asked for where the first ones take long.
+    rough_digits: int = 2
+    #: Significant digits of a bound by a few orders, which is not the best one.
+    few_order_digits: int = 4
+    #: A note proposes so many times the seconds that were not enough.
+    more_time: int = 3
+
+
+_SCHEDULE = _Schedule()
 
 
 class OfAKind(Protocol):
-    """What is answered by one conversion or another: true, or an upper bound of what is."""
+    """An answer that is exact, or an upper bound of the exact one."""
 
     @property
     def kind(self) -> Kind: ...
@@ -130,7 +150,7 @@ class Ways(Generic[_T]):
 
 @dataclass(frozen=True)
 class Best(Generic[_T]):
-    """The best answer that is proved, why the exact profile does not give it, and what time did.
+    """The best answer that is proved, and why the exact profile does not give it.
 
     `in_time` is false where more time may prove a better one.
     """
@@ -143,9 +163,9 @@ class Best(Generic[_T]):
 def best(ways: Ways[_T]) -> Best[_T]:
     """The best answer that is proved within the question's time; an error where there is none.
 
-    The exact profile comes first, as it is mostly the least; where it is a bound, orders do too.
-    Where its time is over a few orders come next: they are cheap, and the first of them may take
-    all that is left.
+    The exact profile comes first, because its number is mostly the smallest. Where it is only an
+    upper bound, Rényi orders are asked as well. Where its time is over, a few orders come next:
+    they are cheap, and the first of them may take all the time that is left.
     """
     seconds = limits.current().seconds
     with progress(f"looking for the smallest number proved in {seconds} s", piped=True):
@@ -153,7 +173,7 @@ def best(ways: Ways[_T]) -> Best[_T]:
 
 
 class _Search(Generic[_T]):
-    """The ways that are tried, each in its share of the question's time, and what they gave."""
+    """A search for the best answer, which tries each way in its share of the question's time."""
 
     def __init__(self, ways: Ways[_T], budget: Budget) -> None:
         self.ways, self.budget = ways, budget
@@ -161,107 +181,111 @@ class _Search(Generic[_T]):
         self.in_time = True
 
     def best(self) -> Best[_T]:
+        """The best answer of all ways; the error that refuses the question where none answers."""
         ways = self.ways
-        exact, untrue = self._exactly()
+        exact, refusal = self._exactly()
         if exact is not None and exact.kind is Kind.EXACT and not ways.against(exact, None):
             return Best(exact)
-        if exact is None and untrue is None:
-            few, _ = self._tried(_ALL, ways.by_few_orders, _LEAST)
-            known = self._less(few, self._others(False))
-            by_orders, refused = self._tried(_BY_ORDERS, ways.by_orders)
-            exact, untrue = self._tried(_ROUGHLY, ways.roughly)
+        if exact is None and refusal is None:
+            by_few_orders, _ = self._by_few_orders()
+            bound = self._less(by_few_orders, self._others(False))
+            by_orders, order_refusal = self._attempt(_SCHEDULE.by_orders, ways.by_orders)
+            exact, refusal = self._attempt(_SCHEDULE.roughly, ways.roughly)
         else:
-            by_orders, refused = self._by_orders()
-            known = self._others(exact is not None)
+            by_orders, order_refusal = self._by_orders()
+            bound = self._others(exact is not None)
         if by_orders is not None:
-            closest, _ = self._tried(_ALL, ways.closest)
-            known = self._less(self._less(by_orders, closest), known)
+            closest, _ = self._attempt(_SCHEDULE.all, ways.closest)
+            bound = self._less(self._less(by_orders, closest), bound)
         if exact is not None:
-            not_exact = ways.against(exact, known)
+            not_exact = ways.against(exact, bound)
             if not not_exact:
                 return Best(exact, "", self.in_time)
         else:
-            not_exact = f"not {late()}" if untrue is None else _not_known(untrue)
-        if known is not None:
-            return Best(known, not_exact, self.in_time)
+            not_exact = f"not {time_words()}" if refusal is None else _unknown_reason(refusal)
+        if bound is not None:
+            return Best(bound, not_exact, self.in_time)
         # That no finite answer is true says more than that no order gives one.
-        if isinstance(untrue, InfiniteError) or (untrue is not None and refused is None):
-            raise untrue
-        raise refused or LimitError(
-            f"found nothing that is {late()}; needed more time, {_more_time()}"
+        if isinstance(refusal, InfiniteError) or (refusal is not None and order_refusal is None):
+            raise refusal
+        raise order_refusal or LimitError(
+            f"found nothing that is {time_words()}; needed more time, {_more_time()}"
         )
 
     def _others(self, has_profile: bool) -> _T | None:
-        """The best of the bounds that are about few expressions, if any is about this one."""
-        least: _T | None = None
-        for other in self.ways.others(has_profile):
-            found, _ = self._tried(_OTHER, other)
-            least = self._less(found, least)
-        return least
+        """The smallest bound of `ways.others`, which are about few expressions; None for none."""
+        smallest: _T | None = None
+        for way in self.ways.others(has_profile):
+            bound, _ = self._attempt(_SCHEDULE.other, way)
+            smallest = self._less(bound, smallest)
+        return smallest
 
     def _exactly(self) -> tuple[_T | None, SymacctError | None]:
-        """The exact profile's answer to as many digits as are had, or the error that refuses it."""
-        first, *others = self.ways.exact
-        found, refused = self._tried(_EXACT, first)
-        for more in others:
-            if found is None:
+        """The exact profile's answer to as many digits as time allows, or the error it raised."""
+        first, *further = self.ways.exact
+        answer, refusal = self._attempt(_SCHEDULE.exact, first)
+        for to_more_digits in further:
+            if answer is None:
                 break
-            tell_so_far(self.ways.shown(found))
-            better, _ = _tried(functools.partial(self.budget.ask, _EXACT, more))
+            tell_so_far(self.ways.shown(answer))
+            question = functools.partial(self.budget.ask, _SCHEDULE.exact, to_more_digits)
+            better, _ = _attempt(question)
             if better is None:
                 break
-            found = better
-        return found, refused
+            answer = better
+        return answer, refusal
 
     def _by_orders(self) -> tuple[_T | None, SymacctError | None]:
-        """What Rényi orders give, or where they are out of time a few of them."""
-        found, refused = self._tried(_BY_ORDERS, self.ways.by_orders)
-        if found is None and refused is None:
-            found, refused = self._tried(_ALL, self.ways.by_few_orders, _LEAST)
-        return found, refused
+        """The answer by Rényi orders, or by a few of them where all are out of time."""
+        answer, refusal = self._attempt(_SCHEDULE.by_orders, self.ways.by_orders)
+        return self._by_few_orders() if answer is None and refusal is None else (answer, refusal)
 
-    def _tried(
-        self, share: Fraction, way: Callable[[], _T | None], least: float = 0.0
+    def _by_few_orders(self) -> tuple[_T | None, SymacctError | None]:
+        """The answer by a few Rényi orders, in all the time that is left."""
+        return self._attempt(_SCHEDULE.all, self.ways.by_few_orders, _SCHEDULE.least_seconds)
+
+    def _attempt(
+        self, share: Fraction, way: Callable[[], _T | None], least_seconds: float = 0.0
     ) -> tuple[_T | None, SymacctError | None]:
-        """The answer, or the error that refuses it; neither where its time is over."""
+        """A way's answer in its share of the time, or its error; neither where time ran out."""
         ended = False
 
         def question() -> _T | None:
             nonlocal ended
-            found = way()
+            answer = way()
             ended = True
-            return found
+            return answer
 
-        found, refused = _tried(lambda: self.budget.ask(share, question, least))
-        self.in_time = self.in_time and (ended or refused is not None)
-        return found, refused
+        answer, refusal = _attempt(lambda: self.budget.ask(share, question, least_seconds))
+        self.in_time = self.in_time and (ended or refusal is not None)
+        return answer, refusal
 
-    def _less(self, one: _T | None, other: _T | None) -> _T | None:
-        """The better of two answers, of which each may not be there."""
-        if one is None or other is None:
-            return other if one is None else one
-        return other if self.ways.is_less(other, one) else one
+    def _less(self, first: _T | None, second: _T | None) -> _T | None:
+        """The smaller of two answers, of which each may be missing."""
+        if first is None or second is None:
+            return second if first is None else first
+        return second if self.ways.is_less(second, first) else first
 
 
-def _tried(question: Callable[[], _S | None]) -> tuple[_S | None, SymacctError | None]:
-    """The answer, or the error that refuses it."""
+def _attempt(question: Callable[[], _S | None]) -> tuple[_S | None, SymacctError | None]:
+    """The answer to a question, or the error that it raised."""
     try:
         return question(), None
     except SymacctError as error:
         return None, error
 
 
-def late() -> str:
-    """What is said of what was not found in the question's time."""
+def time_words() -> str:
+    """The words for what the question's time allowed, or did not allow."""
     return f"computed within {limits.current().seconds} s"
 
 
 def _more_time() -> str:
-    return f"{_MORE_TIME * limits.current().seconds} seconds"
+    return f"{_SCHEDULE.more_time * limits.current().seconds} seconds"
 
 
-def _not_known(error: SymacctError) -> str:
-    """Why the true number is not known; the remedy was taken, which is to ask by orders."""
+def _unknown_reason(error: SymacctError) -> str:
+    """Why the true number is not known, without the error's remedy, which was already taken."""
     if isinstance(error, CurveAloneError):
         return (
             f"not known: {error.name} fixes only a bound on the Rényi curve; the number to report "
@@ -271,46 +295,46 @@ def _not_known(error: SymacctError) -> str:
 
 
 def pinned_conversion(conversion: str, orders: object, by: By) -> str:
-    """The conversion asked for; orders or a theorem pin BY_ORDERS in the place of BEST."""
+    """The name of the conversion to use; orders or a theorem turn BEST into BY_ORDERS."""
     is_pinned = orders is not None or by is not None
     return BY_ORDERS if conversion == BEST and is_pinned else conversion
 
 
 def best_guarantee(
-    ask: Callable[[str, int], Guarantee],
+    guarantee_by: Callable[[str, int], Guarantee],
     by_few_orders: Callable[[], Guarantee],
     others: Callable[[bool], Iterable[Callable[[], Guarantee | None]]],
     digits: int,
-    are_asked: bool,
+    are_requested: bool,
 ) -> Guarantee:
     """The guarantee with the smallest number that is proved within the question's time.
 
-    `ask` is asked by a conversion to so many digits, and `others` are bounds by no conversion.
-    Fewer digits than `digits` are noted where `are_asked` says that somebody asked for them.
+    `guarantee_by` takes a conversion's name and a number of digits, and `others` are bounds by no
+    conversion. A note says where there are fewer than `digits`, if `are_requested`.
     """
-
-    counts = sorted({min(count, digits) for count in (_SOME_DIGITS, SCREEN_DIGITS, digits)})
-    found = best(
+    first = _SCHEDULE.first_digits
+    counts = sorted({min(count, digits) for count in (first, SCREEN_DIGITS, digits)})
+    result = best(
         Ways(
-            exact=tuple(functools.partial(ask, TRUE, count) for count in counts),
-            roughly=lambda: ask(TRUE, min(_FEW_DIGITS, digits)),
-            by_orders=lambda: ask(BY_ORDERS, digits),
+            exact=tuple(functools.partial(guarantee_by, TRUE, count) for count in counts),
+            roughly=lambda: guarantee_by(TRUE, min(_SCHEDULE.rough_digits, digits)),
+            by_orders=lambda: guarantee_by(BY_ORDERS, digits),
             by_few_orders=by_few_orders,
-            closest=lambda: ask(CLOSEST, digits),
+            closest=lambda: guarantee_by(CLOSEST, digits),
             others=others,
             against=against,
             is_less=is_less,
             shown=lambda g: f"{g.letter} = {g.asked.rounded(SCREEN_DIGITS)}",
         )
     )
-    answer, had = found.answer, found.answer.asked.digits_asked
-    if answer.conversion == TRUE and had < min(digits, SCREEN_DIGITS):
-        answer = _as_bound(answer, digits)
-        found = replace(found, in_time=False)
-    elif answer.conversion == TRUE and had < digits and are_asked:
-        answer = _of_fewer(answer, digits)
-    answer = replace(answer, is_best=True, not_exact=found.not_exact)
-    return answer if found.in_time else noted(answer, may_be_smaller(answer))
+    answer, digits_had = result.answer, result.answer.asked.digits_asked
+    if answer.conversion == TRUE and digits_had < min(digits, SCREEN_DIGITS):
+        answer = _as_upper_bound(answer, digits)
+        result = replace(result, in_time=False)
+    elif answer.conversion == TRUE and digits_had < digits and are_requested:
+        answer = _with_fewer_digits(answer, digits)
+    answer = replace(answer, is_best=True, not_exact=result.not_exact)
+    return answer if result.in_time else noted(answer, may_be_smaller(answer))
 
 
 def noted(g: Guarantee, note: str) -> Guarantee:
@@ -321,50 +345,54 @@ def noted(g: Guarantee, note: str) -> Guarantee:
 def may_be_smaller(g: Guarantee) -> str:
     """A note that more time may prove a smaller number, and how it is given."""
     return (
-        f"this is what is {late()}; {_more_time()} may prove a smaller {g.letter}, and "
+        f"this is what is {time_words()}; {_more_time()} may prove a smaller {g.letter}, and "
         f"conversion {TRUE} runs to its end"
     )
 
 
-def _of_fewer(g: Guarantee, digits: int) -> Guarantee:
-    """The exact profile's guarantee to fewer digits than were asked for."""
-    had = g.asked.digits_asked
-    note = f"{had} digits of the {digits} asked for are {late()}; the number is safe to report"
+def _with_fewer_digits(g: Guarantee, digits: int) -> Guarantee:
+    """The exact profile's guarantee with a note that it has fewer digits than were asked for."""
+    digits_had = g.asked.digits_asked
+    note = (
+        f"{digits_had} digits of the {digits} asked for are {time_words()}; "
+        "the number is safe to report"
+    )
     return noted(g, note)
 
 
-def _as_bound(g: Guarantee, digits: int) -> Guarantee:
-    """What few digits of the exact profile prove from above, with a note what is true at least."""
+def _as_upper_bound(g: Guarantee, digits: int) -> Guarantee:
+    """The upper bound that few digits of the exact profile prove; a note gives its lower end."""
     name = "epsilon" if g.epsilon is g.asked else "delta"
     claim = replace(g.asked.claim, kind=Kind.UPPER)
     bound = replace(g.asked, claim=claim, digits_asked=digits, exactly=None)
-    asked: dict[str, Any] = {name: bound}
-    found = replace(g, kind=Kind.UPPER, **asked)
+    number: dict[str, Any] = {name: bound}
+    upper = replace(g, kind=Kind.UPPER, **number)
     if g.kind is not Kind.EXACT:
-        return found
-    return noted(found, f"{_no_less(g)}{g.asked.rounded_down(3)} is true")
+        return upper
+    return noted(upper, f"{_lower_bound_words(g)}{g.asked.rounded_down(3)} is true")
 
 
-def says_least(g: Guarantee) -> bool:
-    """Does the note of the guarantee say what the true number is at least?"""
-    return _no_less(g) in g.note
+def notes_lower_bound(g: Guarantee) -> bool:
+    """Does the note of the guarantee give a lower bound of the true number?"""
+    return _lower_bound_words(g) in g.note
 
 
-def _no_less(g: Guarantee) -> str:
+def _lower_bound_words(g: Guarantee) -> str:
     return f"no {g.letter} below "
 
 
-#: In the place of EXACT_IS_LARGER where nobody asked for the exact conversion.
-_ONLY = "not known: the pairs that dominate prove only"
+#: How the note of EXACT_IS_LARGER begins where nobody asked for the exact conversion.
+_UNASKED_EXACT_IS_LARGER = "not known: the pairs that dominate prove only"
 
 
 def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
     """Why the exact profile's guarantee is not to be reported, or nothing where it is.
 
-    It has to be proved, of the same neighbours, and no larger than the other.
+    It is reported if it is proved, is about the same neighbours, and is no larger than the other.
     """
     if not (exact.needs_no_order and exact.asked.certified and exact.claim.certified):
-        return exact.note.replace(EXACT_IS_LARGER, _ONLY) or "the exact profile is not certified"
+        reason = exact.note.replace(EXACT_IS_LARGER, _UNASKED_EXACT_IS_LARGER)
+        return reason or "the exact profile is not certified"
     if by_orders is None:
         return ""
     if exact.claim.adjacency != by_orders.claim.adjacency:
@@ -374,24 +402,27 @@ def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
     return ""
 
 
-def is_less(one: Guarantee, than: Guarantee) -> bool:
-    """Is it less in the digits that are printed? Ends beyond differ by how far each was found."""
-    a, b = one.asked, than.asked
+def is_less(first: Guarantee, second: Guarantee) -> bool:
+    """Is the first number less in the digits that are printed?
+
+    Digits beyond them differ by the precision at which each number was computed.
+    """
+    a, b = first.asked, second.asked
     same = a.exactly is not None and a.exactly == b.exactly
     return bool(not same and a.upper < b.upper and a.rounded() != b.rounded())
 
 
 # --- accountants
-#
-# Accountant: answers in balls, mpmath or float64, and remembers every curve value.
 
 ENGINES = ("ball", "mpmath", "float64")
-Asked: TypeAlias = str | Iterable[Numeric] | None  # what orders= may be
-_END_BITS = 256  # of the ends of what float64 knows
-_FEW_ORDER_DIGITS = 4  # of a bound by a few orders, which is not the best
-_FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
-# Values of the curve and of its moments are oracle calls; what was derived from them is not.
-_COUNTED = ("", "excess", "dense")
+#: What the argument orders= may be.
+Asked: TypeAlias = str | Iterable[Numeric] | None
+#: Bits of the ends of a float64 answer, many more than a double's 53, so that e^x adds no error.
+_FLOAT_END_BITS = 256
+#: Relative error that a float64 answer claims at least, however few operations made it.
+_FLOAT_ERROR = 2.0**-40
+#: The tables of a curve whose entries are oracle calls: ε(α), its moments, and moments in a run.
+_ORACLE_TABLES = ("", "excess", "dense")
 
 
 class Accountant:
@@ -431,12 +462,12 @@ class Accountant:
         """
         with self._lock:
             tables = self._memo.get(as_node(m, "oracle_calls").rewritten, {}).items()
-            asked = [
+            counted = [
                 table
                 for key, table in tables
-                if isinstance(key, CurveKey) and not key.told_apart and key.derived in _COUNTED
+                if isinstance(key, CurveKey) and not key.variant and key.derived in _ORACLE_TABLES
             ]
-            return len({alpha for t in asked for alpha in t.all()})
+            return len({alpha for t in counted for alpha in t.all()})
 
     def clear(self) -> None:
         """Forget every value."""
@@ -445,13 +476,13 @@ class Accountant:
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
-        """One question at a time."""
-        within = self._lock._is_owned()  # a question within a question forgets nothing
+        """A lock around one question, at whose end the memory is cut to its limits."""
+        is_nested = self._lock._is_owned()  # a question within a question forgets nothing
         with self._lock:
             try:
                 yield
             finally:
-                if not within:
+                if not is_nested:
                     for table, limit in self._touched.values():
                         table.forget(getattr(limits.current(), limit))
                     self._touched.clear()
@@ -460,7 +491,7 @@ class Accountant:
         return Evaluation(ctx, goal, by, self._table)
 
     def _table(self, node: Node, key: Key, limit: str = "values") -> Remembered:
-        """What is remembered of a node's curve under a key of all that changes a value."""
+        """The table of remembered values of a node's curve, under all that changes a value."""
         tables = self._memo.get(node)
         if tables is None:
             tables = self._memo[node] = {}
@@ -502,8 +533,8 @@ class Accountant:
 
     def _at_minus_one(self, m: Node, digits: int | None) -> Enclosure:
         """K(−1) = log Q(P > 0) = 0: a finite ε(1) says that P and Q have one support."""
-        found = self._enclose(m, 1, goal_of(m, None), None, digits)
-        if found.upper == INFINITY:
+        at_one = self._enclose(m, 1, goal_of(m, None), None, digits)
+        if at_one.upper == INFINITY:
             raise AssumptionError(
                 f"lam = -1: found ε(1) = ∞ for {echo(m)}, needed a finite ε(1): if the privacy "
                 "loss may be infinite, K(-1) is not known to be 0"
@@ -514,8 +545,8 @@ class Accountant:
     def lower_bound(self, m: Node, alpha: Numeric, digits: int | None = None) -> Enclosure:
         """The largest proved lower bound of ε(α), of kind `lower` even if it is the exact value."""
         as_node(m, "lower_bound")
-        found = self._enclose(m, order(alpha), Kind.LOWER, None, digits)
-        return replace(found, claim=replace(found.claim, kind=Kind.LOWER))
+        bound = self._enclose(m, order(alpha), Kind.LOWER, None, digits)
+        return replace(bound, claim=replace(bound.claim, kind=Kind.LOWER))
 
     def _enclose(
         self,
@@ -526,29 +557,31 @@ class Accountant:
         digits: int | None,
         factor: Fraction | int = 1,
     ) -> Enclosure:
-        """The value factor · ε(α), at a precision that is doubled until the digits are there."""
+        """An enclosure of factor · ε(α) to the digits, in the accountant's arithmetic."""
         refuse_symbols(m, alpha)
         digits = self.digits if digits is None else arguments.digits(digits)
-        ask = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
+        by_engine = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
         with self._asking():
-            return ask[self.engine](m, alpha, goal, by, digits, factor)
+            return by_engine[self.engine](m, alpha, goal, by, digits, factor)
 
     def _by_balls(
         self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
     ) -> Enclosure:
+        """A proved enclosure of factor · ε(α), at a precision doubled until it has the digits."""
+
         def value() -> tuple[arb, Claim]:
             curve = self._evaluation(BALL, goal, by).curve(m)
             ball = curve(alpha) if factor else arb(0)  # K(0) = 0, whatever ε(1) is
             return (ball if factor == 1 else ball * BALL.number(factor)), curve.claim(alpha)
 
         ball, claim, _ = to_digits(value, digits, lambda: f"{echo(m)} at order {echo(alpha)}")
-        found = from_ball(ball, claim, digits, claim.certified)
-        return as_decimal(found, m, alpha, goal, by, factor)
+        enclosure = from_ball(ball, claim, digits, claim.certified)
+        return as_decimal(enclosure, m, alpha, goal, by, factor)
 
     def _by_mpmath(
         self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
     ) -> Enclosure:
-        """Two precisions that agree to the digits asked; not a proof."""
+        """factor · ε(α) where two mpmath precisions agree to the digits; not a proof."""
         coarse: Number = None
         # In turn, for what is lost in a rounding downwards is not in one upwards.
         directions = itertools.cycle((MpmathArithmetic, UpwardMpmathArithmetic))
@@ -569,7 +602,7 @@ class Accountant:
     def _by_float64(
         self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
     ) -> Enclosure:
-        """About 12 digits less what cancels, whatever was asked; not a proof."""
+        """factor · ε(α) in float64, of about 12 digits less what cancels; not a proof."""
         curve = self._evaluation(FLOAT64, goal, by).curve(m)
         value = curve(alpha) if factor else FLOAT64.number(0)
         if not FLOAT64.is_infinite(value):
@@ -577,17 +610,18 @@ class Accountant:
         return _uncertified(*_ends(value), curve.claim(alpha), digits)
 
     def _array(self, m: Node, alphas: OrderArray, goal: Kind, by: By) -> np.ndarray:
+        """ε at an array of orders in float64; ∞ where the curve is infinite."""
         refuse_symbols(m)
         orders = np.asarray(alphas, dtype=np.float64)
         if orders.size == 0 or np.isnan(orders).any() or (orders < 1).any():
             raise DomainError("order alpha: found NaN, an order below 1 or none, needed 1 <= alpha")
         with self._lock:
             curve = self._evaluation(FLOAT64, goal, by).curve(m)
-            found = np.array(curve(orders.ravel()).known())
-            for i in np.flatnonzero(np.isnan(found)):  # ∞ on the way, which an array does not tell
-                value = curve(array_order(orders.flat[i]))
-                found[i] = INFINITY if FLOAT64.is_infinite(value) else value.known()
-            return found.reshape(orders.shape)
+            values = np.array(curve(orders.ravel()).known())
+            for i in np.flatnonzero(np.isnan(values)):  # an array gives NaN where a term is ∞
+                at_order = curve(array_order(orders.flat[i]))
+                values[i] = INFINITY if FLOAT64.is_infinite(at_order) else at_order.known()
+            return values.reshape(orders.shape)
 
     # --- (ε, δ)
 
@@ -613,28 +647,28 @@ class Accountant:
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
-        given = rational(epsilon, "epsilon")
-        return self._ask(m, "epsilon", given, conversion, orders, by, digits)
+        fraction = rational(epsilon, "epsilon")
+        return self._ask(m, "epsilon", fraction, conversion, orders, by, digits)
 
     def _ask(
         self,
         m: Node,
-        given: str,
+        given_name: str,
         value: Fraction,
         conversion: str,
         orders: Asked,
         by: By,
         digits: int | None,
     ) -> Guarantee:
-        """The Guarantee by the conversion that is asked for, or the best that is proved in time."""
+        """The guarantee by the named conversion, or the best one that is proved in time."""
         conversion = pinned_conversion(conversion, orders, by)
-        made = None if conversion == BEST else proved_conversion(conversion)
-        usual = made or proved_conversion(BY_ORDERS)
-        question = EpsilonDelta(m=m, by=by, conversion=usual, given=given, value=value)
+        pinned = None if conversion == BEST else proved_conversion(conversion)
+        usual = pinned or proved_conversion(BY_ORDERS)
+        question = EpsilonDelta(m=m, by=by, conversion=usual, given=given_name, value=value)
         self._check(question)
         is_default, digits = digits is None, self.digits if digits is None else digits
         digits = arguments.digits(digits)
-        if made is not None:
+        if pinned is not None:
             return self._guarantee(question, orders, digits, is_default)
         return self._best(question, digits, is_default)
 
@@ -646,21 +680,22 @@ class Accountant:
         """A lower bound of the true δ(ε), of kind `lower`; see `Node.lower_epsilon`."""
         return self._lower(m, False, rational(epsilon, "epsilon"), digits)
 
-    def _lower(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int | None) -> Enclosure:
+    def _lower(self, m: Node, asks_epsilon: bool, value: Fraction, digits: int | None) -> Enclosure:
+        """A lower bound of the true ε(δ), or of the true δ(ε), by the exact profile."""
         m = as_node(m, "lower_epsilon")
         refuse_symbols(m)
         digits = self.digits if digits is None else arguments.digits(digits)
         if (parts := may_fail(m)) is not None:
             return parts.lower(
-                asks_epsilon, given, digits, lambda m, at: self._lower(m, asks_epsilon, at, digits)
+                asks_epsilon, value, digits, lambda m, at: self._lower(m, asks_epsilon, at, digits)
             )
         with self._asking(), precision(first_bits(digits)):
             exact = proved_conversion(TRUE)
             assert isinstance(exact, WholeProfile)  # noqa: S101  # it is registered as that
-            return exact.lower_bound(m, asks_epsilon, given, digits)
+            return exact.lower_bound(m, asks_epsilon, value, digits)
 
     def _check(self, question: EpsilonDelta) -> None:
-        """Raises what keeps a question from being answered by any conversion."""
+        """Raises the error of a question that no conversion answers with a guarantee."""
         m = as_node(question.m, "epsilon")
         refuse_symbols(m)
         if goal_of(m, question.by) is Kind.LOWER:
@@ -675,51 +710,60 @@ class Accountant:
             )
 
     def _best(self, question: EpsilonDelta, digits: int, is_default: bool) -> Guarantee:
-        """The smallest number that is proved in time; it is remembered with the limits in force."""
+        """The guarantee with the smallest number proved in time, remembered under the limits."""
 
-        def ask(conversion: str, digits: int) -> Guarantee:
-            made = replace(question, conversion=proved_conversion(conversion))
-            return self._guarantee(made, None, digits, True)
+        def guarantee_by(conversion: str, digits: int) -> Guarantee:
+            by_conversion = replace(question, conversion=proved_conversion(conversion))
+            return self._guarantee(by_conversion, None, digits, True)
 
         def by_few_orders() -> Guarantee:
             few = replace(question, m=theorem_node(question.m, question.by))
-            return self._search(few, min(digits, _FEW_ORDER_DIGITS)).over_few_orders()
+            return self._search(few, min(digits, _SCHEDULE.few_order_digits)).over_few_orders()
 
         def others(has_profile: bool) -> Iterator[Callable[[], Guarantee | None]]:
-            given = question.m, question.value, min(digits, SCREEN_DIGITS)
+            arguments_of_way = question.m, question.value, min(digits, SCREEN_DIGITS)
             for way in question.m._ways(has_profile):
-                yield functools.partial(way.epsilon if question.asks_epsilon else way.delta, *given)
+                bound = way.epsilon if question.asks_epsilon else way.delta
+                yield functools.partial(bound, *arguments_of_way)
 
         def answer() -> Guarantee:
-            return best_guarantee(ask, by_few_orders, others, digits, not is_default)
+            return best_guarantee(guarantee_by, by_few_orders, others, digits, not is_default)
 
         return self._remembered(question.m, (question.key, BEST, digits, is_default), answer)
 
     def _guarantee(
         self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool
     ) -> Guarantee:
+        """The guarantee by the question's conversion; remembered unless orders are listed."""
         if orders is not None and not isinstance(orders, str):
             with self._asking():
                 return self._answer(question, orders, digits, is_default).of(question.m)
-        asked = (*question.key, orders, digits, is_default)
+        key = (*question.key, orders, digits, is_default)
         return self._remembered(
-            question.m, asked, lambda: self._answer(question, orders, digits, is_default)
+            question.m, key, lambda: self._answer(question, orders, digits, is_default)
         )
 
-    def _remembered(self, m: Node, asked: Key, answer: Callable[[], Guarantee]) -> Guarantee:
-        """The guarantee, found once for all questions of this key and under these limits."""
+    def _remembered(
+        self, m: Node, question_key: Key, compute: Callable[[], Guarantee]
+    ) -> Guarantee:
+        """The guarantee, computed once for all questions of this key under these limits."""
         with self._asking():
             key = ("guarantees", limits.current(), theorem_registry.register.revision)
             answers = self._table(m, key, "answers")
-            found: Guarantee | None = answers[asked]
-            if found is None:
+            guarantee: Guarantee | None = answers[question_key]
+            if guarantee is None:
                 # What is remembered of a node must not keep it alive.
-                found = answers[asked] = replace(answer(), mechanism=None)
-            return found.of(m)
+                guarantee = answers[question_key] = replace(compute(), mechanism=None)
+            return guarantee.of(m)
 
     def _answer(
         self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool = False
     ) -> Guarantee:
+        """The guarantee by the question's conversion, computed anew.
+
+        The failures of an expression are taken out of δ first. A conversion of Rényi orders looks
+        for the best order, and the exact profile is compared with the curve where it may be larger.
+        """
         if (parts := may_fail(question.m)) is not None:
             return parts.guarantee(
                 question, digits, lambda rest: self._answer(rest, orders, digits, is_default)
@@ -731,15 +775,16 @@ class Accountant:
             search = self._search(question, digits)
             if isinstance(question.conversion, OrderOne):
                 return at_order_one(search, orders)
-            found = search.answer(orders)
-            free = orders is None or isinstance(orders, str)
-            return no_larger_at_one(found, search) if free else found
-        exact, asked = question.conversion, (question.m, question.asks_epsilon, question.value)
+            best = search.answer(orders)
+            is_unpinned = orders is None or isinstance(orders, str)
+            return no_larger_at_one(best, search) if is_unpinned else best
+        exact = question.conversion
+        exact_question = question.m, question.asks_epsilon, question.value
         exact.refuse_pinned(orders, question.by)
         by_curve = replace(question, conversion=proved_conversion(BY_ORDERS))
         return by_the_profile(
             lambda digits: question.with_exact_epsilon(
-                exact.guarantee(*asked, digits, self._table)
+                exact.guarantee(*exact_question, digits, self._table)
             ),
             digits,
             is_default,
@@ -749,7 +794,7 @@ class Accountant:
         )
 
     def _search(self, question: EpsilonDelta, digits: int) -> BestOrder:
-        """The search for the order that answers best."""
+        """The search for the order at which the question's conversion proves the least."""
         by = question.by
         return BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
 
@@ -803,13 +848,14 @@ def refuse_symbols(m: Node, alpha: Order = 2) -> None:
 
 
 def _uncertified(low: mpmath.mpf, high: mpmath.mpf, claim: Claim, digits: int) -> Enclosure:
+    """An enclosure of [max(low, 0), high] that is not certified."""
     low, high = (mpmath.mp.make_mpf(x._mpf_) for x in (low, high))
     return Enclosure(max(low, mpmath.mpf(0)), high, replace(claim, certified=False), False, digits)
 
 
 def _ends(x: LogNumber) -> tuple[mpmath.mpf, mpmath.mpf]:
-    """Between what numbers a LogNumber >= 0 lies, by its own bound; 0 and ∞ if it knows nothing."""
-    mp = MpmathArithmetic(_END_BITS).mp
+    """The ends of a LogNumber >= 0 by its error bound; 0 and ∞ where that is infinite."""
+    mp = MpmathArithmetic(_FLOAT_END_BITS).mp
     log, error = mp.mpf(float(x.log)), mp.mpf(max(float(x.error), _FLOAT_ERROR))
     if not mp.isfinite(float(x.error)) or x.sign < 0:
         return mp.zero, mp.inf
@@ -817,14 +863,12 @@ def _ends(x: LogNumber) -> tuple[mpmath.mpf, mpmath.mpf]:
 
 
 # --- the numbers of a formula
-#
-# The numbers of a formula, which is written by theorems that give a value at every order.
 
 
 class FormulaEvaluation(Evaluation):
-    """An evaluation in numbers by the theorems that formulas and code are written by."""
+    """An evaluation by the theorems that formulas and code use: each has a value at every order."""
 
-    told_apart = ("stating",)
+    variant = ("stating",)
     is_of_formulas = True
 
     def with_theorem(self, ctx: Arithmetic, by: By) -> Evaluation:
@@ -832,7 +876,7 @@ class FormulaEvaluation(Evaluation):
 
 
 class FormulaAccountant(Accountant):
-    """Certified values of what formulas and code say, which may lie above `rdp`'s values."""
+    """An accountant of the certified values of formulas and code, which may lie above `rdp`'s."""
 
     def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
         return FormulaEvaluation(ctx, goal, by, self._table)

@@ -297,7 +297,7 @@ class CurveKey(NamedTuple):
     goal: Kind
     by: By
     revision: int
-    told_apart: Key = ()
+    variant: Key = ()
     derived: str = ""
 
 
@@ -309,7 +309,7 @@ class Evaluation:
     """
 
     #: What tells the values of this kind of evaluation from those of the others.
-    told_apart: Key = ()
+    variant: Key = ()
     #: Is it by the theorems that a formula is written by, in whatever arithmetic?
     is_of_formulas = False
 
@@ -327,9 +327,9 @@ class Evaluation:
         #: Is it by theorems that give a value at every order: in formulas, and in float64?
         self.states = self.is_of_formulas or not isinstance(ctx, NUMBERS)
         revision = theorem_registry.register.revision
-        self.key = CurveKey(type(ctx).__name__, ctx.bits, goal, by, revision, self.told_apart)
+        self.key = CurveKey(type(ctx).__name__, ctx.bits, goal, by, revision, self.variant)
         #: All that a claim depends on, beside the node and the kind of order.
-        self.claimed_by: Key = goal, by, self.states, self.told_apart, revision
+        self.claimed_by: Key = goal, by, self.states, self.variant, revision
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 

@@ -66,7 +66,7 @@ _UNKNOWN = (ArithmeticError, ValueError, OrderError, PrecisionError, LimitError)
 class Steering(Evaluation):
     """An evaluation by what the theorems offer to compare orders by; nothing rests on it."""
 
-    told_apart = ("steering",)
+    variant = ("steering",)
 
     def __init__(self, proved: Evaluation) -> None:
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
@@ -83,7 +83,7 @@ class SteeringFromBelow(Evaluation):
 
     def __init__(self, proved: Evaluation, near: Order) -> None:
         self.near = near
-        self.told_apart = ("below", near)
+        self.variant = ("below", near)
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
     def in_place_of(self, theorem: Theorem, node: Node) -> Theorem:
@@ -313,7 +313,7 @@ class BestOrder:
         return Steering(self.evaluation()).curve(m) if self._is_steered else self.curve()
 
     def _objective_of(self, curve: NodeCurve) -> order_search.Objective:
-        key = BALL.bits, curve.evaluation.told_apart
+        key = BALL.bits, curve.evaluation.variant
         if key not in self._objectives:
             known: dict[Order, arb] = {}
             converted = self.question.objective()

@@ -29,8 +29,8 @@ from symacct.kernel.accountant import (
     Accountant,
     asked_of,
     default_accountant,
-    late,
-    says_least,
+    notes_lower_bound,
+    time_words,
 )
 from symacct.kernel.answer import (
     Bound,
@@ -235,7 +235,7 @@ class PrivacyReport:
         """
         g = self.guarantee
         m = g.mechanism
-        if g.kind is Kind.EXACT or says_least(g) or m is None:
+        if g.kind is Kind.EXACT or notes_lower_bound(g) or m is None:
             return
         budget, accountant = Budget(limits.current().seconds), Accountant(_PROFILE_DIGITS)
         is_epsilon = g.epsilon is g.asked
@@ -245,7 +245,7 @@ class PrivacyReport:
             with contextlib.suppress(SymacctError):
                 known = budget.ask(_HALF, lambda: ask(m, g.given, "exact"))
                 if known is None:
-                    yield "exact", f"not {late()}"
+                    yield "exact", f"not {time_words()}"
                 elif known.kind is Kind.EXACT:
                     yield "exact", _compared(g.asked, known.asked)
                     return
@@ -254,7 +254,7 @@ class PrivacyReport:
         with contextlib.suppress(SymacctError):
             lower = budget.ask(1, lambda: ask_least(m, g.given))
             if lower is None:
-                yield f"true {g.letter}", f"its lower bound was not {late()}"
+                yield f"true {g.letter}", f"its lower bound was not {time_words()}"
             elif lower.lower > 0:
                 ends = f"between {lower.rounded(_PROFILE_DIGITS)} and {g.asked.rounded()}"
                 times = ratio(g.asked, lower)
