@@ -49,7 +49,7 @@ _CLASSES = re.compile(r"(?<![\w.'])(?=[A-Z]\w*\(|laws\.)")
 
 def sheet(row: CatalogueRow) -> dict[str, str]:
     """What is said of a row, by the names that it is printed under; also for JSON."""
-    theorem = theorem_registry.known_as(row.call)
+    theorem = theorem_registry.registered(row.call)
     example_of = None if theorem is None else example(theorem)
     facts = {
         "result": row.call or row.source,
@@ -107,7 +107,7 @@ class ListedTheorems:
         rows = self.rows
         if not self.are_asked:
             yield Tabled(("paper", "work"), papers().items())
-            rows = [row for row in rows if theorem_registry.known_as(row.call) is not None]
+            rows = [row for row in rows if theorem_registry.registered(row.call) is not None]
         lines = [(label(alike[0]), alike[0].says) for alike in folded(rows)]
         room = max(_SHORT, console().width - max(len(name) for name, _ in lines) - _FRAME)
         short = [(name, shorten(says, room, placeholder=" …")) for name, says in lines]
@@ -207,7 +207,7 @@ def _python(row: CatalogueRow, example: tuple[str, str] | None) -> str:
         is_sum = expression[0].isdigit() or " + " in expression
         expression = f"({expression})" if is_sum else expression
         return f'{expression}.rdp({order}, by="{row.call}")'
-    is_code = theorem_registry.known_as(row.call) is not None
+    is_code = theorem_registry.registered(row.call) is not None
     return "" if is_code or "." not in row.call else _first_example(row.call)
 
 

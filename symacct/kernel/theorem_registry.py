@@ -57,20 +57,14 @@ from symacct.kernel.node import Marked, Node, unmarked
 from symacct.kernel.sums.binomial_sums import SummedCurve
 from symacct.kernel.sums.local import LocalProduct
 
-# --- the register
-#
-# Theorem: what is proved about an operation, where it holds, and which one answers.
-
 # --- where theorems hold
-#
-# Where theorems hold, as data: inequalities in any arithmetic, each said in words as well.
 
 
 @dataclass(frozen=True)
 class Inequality:
     """left <= right, or left < right where it is `strict`, of numbers of one arithmetic."""
 
-    #: With the mathematics marked.
+    #: The inequality in words, its mathematics between dollar signs.
     words: str
     left: Number
     right: Number
@@ -86,7 +80,7 @@ class Inequality:
 
 #: (ctx, …) ↦ inequalities between quantities, those first that make the others defined.
 Conditions = Callable[..., Iterator[Inequality]]
-#: What an inequality is about: exact numbers, ∞, or expressions.
+#: The two sides of inequalities are computed from these: exact numbers, ∞, or expressions.
 Quantities = tuple[Exact | float, ...]
 
 
@@ -100,44 +94,46 @@ class Regime:
     of_order: Conditions
 
     def __str__(self) -> str:
-        """All of the conditions, marked as in a template, which are the same for all numbers."""
-        given = [arb(1)] * len(self.names)
-        asked = [*self.of_node(BALL, *given), *self.of_order(BALL, *given, arb(1))]
-        return ", ".join(one.words for one in asked)
+        """All of the conditions in words, as a template; they do not depend on the numbers."""
+        ones = [arb(1)] * len(self.names)
+        conditions = [*self.of_node(BALL, *ones), *self.of_order(BALL, *ones, arb(1))]
+        return ", ".join(condition.words for condition in conditions)
 
     def after(self, why_not: Callable[[Node], str | None]) -> Callable[[Node], str | None]:
-        """What a theorem asks of a node: what is asked first, then the conditions on numbers."""
+        """A theorem's condition on a node: `why_not` first, then the conditions on numbers."""
         return lambda node: why_not(node) or self._why_not(node.mechanism, node.gamma)  # type: ignore[attr-defined]
 
     def _why_not(self, mechanism: Node, gamma: Exact) -> str | None:
-        """The condition that fails, and of what; None if all hold, or are the reader's to check."""
-        given = self.quantities(mechanism, gamma)
-        failed = None if _is_open(given) else _failing(self.of_node, given)
-        if failed is None:
+        """The condition that fails, with its values; None if all hold, or a symbol is left open."""
+        quantities = self.quantities(mechanism, gamma)
+        if _has_symbols(quantities):
             return None
-        found = ", ".join(
-            f"{n} = {echo(value)}" for n, value in zip(self.names, given, strict=True)
+        condition = _failing_condition(self.of_node, quantities)
+        if condition is None:
+            return None
+        values = ", ".join(
+            f"{n} = {echo(value)}" for n, value in zip(self.names, quantities, strict=True)
         )
-        return f"it needs {failed}, got {found}"
+        return f"it needs {condition}, got {values}"
 
     def require(self, theorem: str, mechanism: Node, gamma: Exact, alpha: Order) -> None:
-        """OrderError naming the condition that fails at α, or in an array of orders."""
-        given = self.quantities(mechanism, gamma)
+        """OrderError if a condition on the order fails at α, or at one of an array of orders."""
+        quantities = self.quantities(mechanism, gamma)
         is_number = isinstance(alpha, int | float | Fraction | np.ndarray | np.number)
-        if not is_number or _is_open(given) or gamma == 0:
+        if not is_number or _has_symbols(quantities) or gamma == 0:
             return
-        for one in np.unique(alpha) if isinstance(alpha, np.ndarray) else [alpha]:
-            order = Fraction(float(one)) if isinstance(one, np.floating) else one
-            failed = _failing(self.of_order, (*given, order))
-            if failed is not None:
+        for value in np.unique(alpha) if isinstance(alpha, np.ndarray) else [alpha]:
+            order = Fraction(float(value)) if isinstance(value, np.floating) else value
+            condition = _failing_condition(self.of_order, (*quantities, order))
+            if condition is not None:
                 raise OrderError(
-                    f"{theorem} needs {failed}, which fails at order {echo(one)}",
+                    f"{theorem} needs {condition}, which fails at order {echo(value)}",
                     remedy="ask for a lower order, or without by for the default bound",
                 )
 
 
 class _RationalsKept(BallArithmetic):
-    """Balls, but of rational numbers only from the first logarithm on: equality is decided."""
+    """Fractions up to the first logarithm and balls from it on, so that equality is decided."""
 
     def number(self, value: Numeric) -> arb | fmpq:  # type: ignore[override]
         if isinstance(value, int | Fraction) or (
@@ -153,46 +149,47 @@ class _RationalsKept(BallArithmetic):
         return arb(x).log1p()
 
 
-_DECIDING = _RationalsKept()
+_DECIDING_BALLS = _RationalsKept()
 
 
-def _is_open(given: Quantities) -> bool:
-    """Is a symbol left open? Irrational constants are numbers, and the conditions are asked."""
-    return any(isinstance(value, sympy.Expr) and value.free_symbols for value in given)
+def _has_symbols(quantities: Quantities) -> bool:
+    """Does a quantity have a free symbol? An irrational constant such as e has none."""
+    return any(isinstance(value, sympy.Expr) and value.free_symbols for value in quantities)
 
 
-def _failing(conditions: Conditions, given: tuple[Numeric, ...]) -> str | None:
-    """The first condition that fails, in words; PrecisionError where no precision decides."""
-    words = ""
+def _failing_condition(conditions: Conditions, quantities: tuple[Numeric, ...]) -> str | None:
+    """The words of the first condition that fails; PrecisionError where no precision decides."""
+    condition = ""
     for bits in doubled(64):
         with precision(bits):
-            for one in conditions(_DECIDING, *map(_DECIDING.number, given)):
-                words, holds = unmarked(one.words), one.decided()
+            for inequality in conditions(_DECIDING_BALLS, *map(_DECIDING_BALLS.number, quantities)):
+                condition, holds = unmarked(inequality.words), inequality.decided()
                 if not holds:
                     break
             else:
                 return None
         if holds is False:
-            return words
-    most = limits.current().bits
-    raise PrecisionError(f"{words}: too close to equality to decide within {most} bits")
+            return condition
+    limit = limits.current().bits
+    raise PrecisionError(f"{condition}: too close to equality to decide within {limit} bits")
 
 
 # --- the register
-#
-# Theorem: what is proved about an operation; the register of all, and which one applies.
 
-# A condition gives back None where it is proved to hold, else the reason why it is not.
+#: node ↦ None where the condition is proved to hold, else the reason why it is not.
 Condition = Callable[[Node], str | None]
+#: (node, α) ↦ None where the condition is proved to hold, else the reason why it is not.
 ConditionAtOrder = Callable[[Node, Order | np.ndarray], str | None]
 Bound: TypeAlias = Callable[..., Number]
 
 PROVED, REFUTED = "proved", "refuted"
-ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
+#: The values of an option whose theorem states no narrower range; 10⁹ terms would take hours.
+ANY_VALUE = range(10**9)
 STATUSES = (PROVED, "conjecture", "approximation", REFUTED)
-#: What is needed where a theorem is named.
+#: The end of an error about a theorem's name: what the name has to be.
 LISTED = "a name that theorems lists, such as ZW19-T5"
 STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
+#: What to write for a field of a theorem that is missing or wrong.
 _REMEDIES = {
     "operation": "operation= with the operation's class, or a tuple of them",
     "kind": "kind='exact', 'upper' or 'lower', what it gives for an exact curve",
@@ -205,13 +202,15 @@ _REMEDIES = {
     "status": STATUS_REMEDY,
 }
 
+#: The type that each field of a theorem must have.
 _SORTS = {
     **{"kind": Kind, "source": Source, "orders": Orders, "adjacency": Adjacency},
     **{"monotone": bool, "applies": Callable},
 }
 
-#: The first sign of relation in a formula, and what it is where the formula is no exact value.
+#: A sign of relation in a formula.
 _RELATION_SIGN = re.compile("<=|>=|[=≤≥<>]")
+#: The sign that stands for = in the statement of a bound, by its kind.
 _SIGNS = {Kind.UPPER: "<=", Kind.LOWER: ">="}
 
 
@@ -230,13 +229,13 @@ class Theorem:
     is "itself". `alpha` is the exact order, and the other arguments are the operation's parameters
     by name. Raises SoundnessError if a field that decides the claim is missing.
 
-    >>> [(one.name, str(one.source)) for one in theorems() if one.name == "ZW19-T5"]
+    >>> [(t.name, str(t.source)) for t in theorems() if t.name == "ZW19-T5"]
     [('ZW19-T5', 'ZW19, Theorem 5')]
     """
 
     name: str
     bound: Bound
-    #: The names of the operations that it is about, whose classes `theorem` is given.
+    #: The names of the classes of operations that it is about.
     operation: tuple[str, ...] = UNSTATED
     kind: Kind = UNSTATED
     source: Source = UNSTATED
@@ -255,25 +254,25 @@ class Theorem:
     #: Conditions on numbers: `applies` asks those on the node, the bound those on the order.
     regime: Regime | None = None
     reads: str = "mechanism"
-    #: Takes part in the default answer.
+    #: Does it take part in the default answer?
     default: bool = True
     #: A cheaper formula near the bound, of convex CGF, to compare orders by; no answer rests on it.
     steer: Bound | None = None
-    #: Given an order `near` too, a formula nowhere above the exact curve, of convex CGF, that is
-    #: mostly the curve about `near`: by it an optimum is proved.
+    #: A formula nowhere above the exact curve, of convex CGF, which takes an order `near` as well
+    #: and is close to the curve about that order: by it an optimum is proved.
     below: Bound | None = None
     #: (eps, middle, …) ↦ the bound at all α within ½ of a whole order, a `sums.local.Product` of
     #: balls; None where each order has to be asked by itself.
     local: Callable[..., Any] | None = None
-    #: Where it applies no other upper bound is smaller.
+    #: Is no other upper bound smaller where it applies?
     tight: bool = False
-    #: May say nothing at an order, and has no formula: the others answer there. In float64 too.
+    #: May it have no value at an order, so that it has no formula and others answer there?
     partial: bool = False
-    #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.
+    #: Does the bound take the operation's parameters as exact numbers, in any arithmetic?
     takes_exact: bool = False
-    #: What `by=` may set, each with the value it has where it is not set.
+    #: The options that `by=` may set, each with its default value.
     options: tuple[tuple[str, int], ...] = field(default=())
-    #: The values that `by=` may give to an option: `ANY_VALUE` where nothing is said.
+    #: The values that `by=` may give to an option: `ANY_VALUE` where none are stated.
     option_values: tuple[tuple[str, range], ...] = field(default=())
 
     def __repr__(self) -> str:
@@ -286,7 +285,7 @@ class Theorem:
 
     @property
     def about(self) -> str:
-        """The names of its operations in a line."""
+        """The names of the theorem's operations, with commas."""
         return ", ".join(self.operation)
 
     @property
@@ -300,7 +299,7 @@ class Theorem:
 
     @cached_property
     def claim(self) -> Claim:
-        """What the theorem yields for exact premises."""
+        """The claim that the theorem yields for exact premises."""
         return Claim(
             self.kind,
             self.adjacency,
@@ -314,7 +313,7 @@ class Theorem:
         """The reason why the theorem says nothing about `node` at `alpha`; None if it does."""
         if not is_of_operation(self, node):
             return f"{self.name} is about {self.about}, got {type(node).__name__}"
-        if not speaks_of_relation(self, node):
+        if not holds_for_relation(self, node):
             relation = node.fixed_adjacency  # type: ignore[attr-defined]
             return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
         if alpha not in self.orders:
@@ -322,9 +321,9 @@ class Theorem:
         return self.why_unproved(node)
 
     def why_unproved(self, node: Node) -> str | None:
-        """The reason why it is not proved of an operation and a relation that it is about.
+        """The reason why the theorem does not hold for a node that it is about; None if it does.
 
-        Where it may fall as a value rises that it reads, a value that is only bounded will not do.
+        A theorem that is not nondecreasing in the values that it reads needs exact values.
         """
         if not self.monotone and self.reads != "itself":
             kinds = {child.claim.kind for child in node.children} - {Kind.EXACT}
@@ -336,43 +335,43 @@ class Theorem:
         return self.applies(node)
 
     def arguments(self, ctx: Arithmetic, node: Node) -> dict[str, Any]:
-        """What the bound takes by name: the node's parameters, in `ctx` or exact, and options."""
-        found = node.parameters()
+        """The bound's keyword arguments: the node's parameters in `ctx`, or exact, and options."""
+        fields = node.parameters()
         if not self.takes_exact:
-            found = {
+            fields = {
                 name: ctx.number(x) if isinstance(x, Fraction | sympy.Expr) else x
-                for name, x in found.items()
+                for name, x in fields.items()
             }
-        return found | dict(self.options)
+        return fields | dict(self.options)
 
     def kind_for(self, node: Node, alpha: Order | np.ndarray) -> Kind:
-        """What it yields for this node at this order, for exact premises."""
+        """The kind of the theorem's value for a node at an order, for exact premises."""
         is_upper = self.why_upper is not None and self.why_upper(node, alpha) is not None
         return Kind.UPPER if is_upper else self.kind
 
     def is_tight(self, node: Node, alpha: Order | np.ndarray) -> bool:
-        """Is no other upper bound smaller for this node at this order, where it applies?"""
+        """Is no other upper bound smaller for the node at the order, where the theorem applies?"""
         return self.tight and self.kind_for(node, alpha) is self.kind
 
     def infer(self, node: Node, premises: Iterable[Claim], alpha: Order | np.ndarray) -> Claim:
-        """The claim for this node at an order, given what is claimed of the curves it reads."""
-        what = f"{self.name} on {type(node).__name__}"
+        """The claim about the node at an order, from the claims about the curves it reads."""
+        subject = f"{self.name} on {type(node).__name__}"
         if self.reads != "itself":
-            premises = node.carried(premises, what)  # type: ignore[attr-defined]
-        stated = replace(self.claim, kind=self.kind_for(node, alpha))
-        found = infer(what, stated, premises, self.monotone)
-        # What is refuted bounds nothing, whatever it says of itself.
-        return replace(found, kind=Kind.NEITHER) if self.status == REFUTED else found
+            premises = node.carried(premises, subject)  # type: ignore[attr-defined]
+        own_claim = replace(self.claim, kind=self.kind_for(node, alpha))
+        claim = infer(subject, own_claim, premises, self.monotone)
+        # A refuted statement bounds nothing, whatever kind it states.
+        return replace(claim, kind=Kind.NEITHER) if self.status == REFUTED else claim
 
 
 class Register:
-    """The theorems by their names. Those of the package are imported when they are first read."""
+    """The theorems by their names; those of the package are imported at the first reading."""
 
     def __init__(self) -> None:
         self._theorems: dict[str, Theorem] = {}
-        #: Of a class of operations, those about it that answer by default.
+        #: The default theorems about a class of operations.
         self._defaults: dict[type, tuple[Theorem, ...]] = {}
-        #: Part of the key of all that depends on the register: it grows whenever that changes.
+        #: Grows with each change, and is part of the key of each value that depends on theorems.
         self.revision = 0
 
     def names(self) -> Mapping[str, Theorem]:
@@ -381,17 +380,17 @@ class Register:
         return self._theorems
 
     def add(self, theorem: Theorem) -> None:
-        """DomainError for a name that is taken."""
+        """Registers a theorem; DomainError for a name that is taken."""
         if theorem.name in self._theorems:
             raise DomainError(f"theorem {theorem.name}: already registered, needed a new name")
         self._theorems[theorem.name] = theorem
         self._changed()
 
     def remove(self, name: str) -> None:
-        """DomainError for a name that no theorem has."""
+        """Unregisters a theorem by name; DomainError for a name that no theorem has."""
         if self._theorems.pop(name, None) is None:
-            meant = suggestion(name, self._theorems, LISTED)
-            raise DomainError(f"theorem: found {echo(name)}{meant}")
+            names_meant = suggestion(name, self._theorems, LISTED)
+            raise DomainError(f"theorem: found {echo(name)}{names_meant}")
         self._changed()
 
     def _changed(self) -> None:
@@ -399,21 +398,22 @@ class Register:
         self._defaults.clear()
 
     def defaults(self, kind: type) -> tuple[Theorem, ...]:
-        """The theorems that answer by default about a class of operations, or one it is made of."""
-        known = self._defaults.get(kind)
-        if known is None:
-            every = self.names().values()
+        """The theorems about a class of operations, or a base class of it, that are default."""
+        answering = self._defaults.get(kind)
+        if answering is None:
+            theorems = self.names().values()
             classes = {base.__name__ for base in kind.__mro__}
-            known = tuple(t for t in every if t.default and not classes.isdisjoint(t.operation))
-            self._defaults[kind] = known
-        return known
+            about = (t for t in theorems if not classes.isdisjoint(t.operation))
+            answering = tuple(t for t in about if t.default)
+            self._defaults[kind] = answering
+        return answering
 
 
 register = Register()
 
 
 def forget(name: str) -> None:
-    """Take a theorem out of the register, such as one of your own that you want to restate."""
+    """Unregister a theorem, such as one of your own that you want to restate."""
     register.remove(name)
 
 
@@ -457,46 +457,47 @@ def theorem(
     Traceback (most recent call last):
     symacct.kernel.errors.SoundnessError: theorem EXAMPLE: ...
     """
-    about = _names(name, operation)
-    statement = _read(f"theorem {name}", about, statement)
+    operations = _operation_names(name, operation)
+    statement = _parsed_statement(f"theorem {name}", operations, statement)
 
     def state(bound: Bound) -> Bound:
         statement.setdefault("default", statement.get("status") == PROVED)
-        made = Theorem(name=name, bound=bound, operation=about, **cast(dict[str, Any], statement))
-        if made.default and made.status != PROVED:
+        fields = cast(dict[str, Any], statement)
+        entry = Theorem(name=name, bound=bound, operation=operations, **fields)
+        if entry.default and entry.status != PROVED:
             raise SoundnessError(
-                f"theorem {name}: found a {made.status} among the default answers, needed "
+                f"theorem {name}: found a {entry.status} among the default answers, needed "
                 "default=False for what is not proved"
             )
-        register.add(made)
+        register.add(entry)
         return bound
 
     return state
 
 
-def _read(what: str, about: Any, statement: Statement) -> Statement:
-    """The statement with its words read; one error names all that is missing or wrong."""
-    read: dict[str, Any] = dict(statement)
-    wrong = []
-    for name, reader in _READERS.items():
-        if read.get(name) is not UNSTATED:
+def _parsed_statement(subject: str, operations: Any, statement: Statement) -> Statement:
+    """The statement with its words as kinds, sources and orders; one error lists all faults."""
+    fields: dict[str, Any] = dict(statement)
+    errors = []
+    for name, reader in _FIELD_READERS.items():
+        if fields.get(name) is not UNSTATED:
             try:
-                read[name] = reader(read[name])
+                fields[name] = reader(fields[name])
             except DomainError as error:
-                wrong.append(str(error))
-    if "assumes" in read:
-        read["assumes"] = Marked(arguments.text(read["assumes"], f"{what}, assumes"))
+                errors.append(str(error))
+    if "assumes" in fields:
+        fields["assumes"] = Marked(arguments.text(fields["assumes"], f"{subject}, assumes"))
     try:
-        check_stated(what, _REMEDIES, read | {"operation": about})
+        check_stated(subject, _REMEDIES, fields | {"operation": operations})
     except SoundnessError as error:
-        raise SoundnessError("; ".join([str(error), *wrong])) from None
-    if wrong:
-        raise DomainError(f"{what}, {'; '.join(wrong)}")
-    return cast(Statement, read)
+        raise SoundnessError("; ".join([str(error), *errors])) from None
+    if errors:
+        raise DomainError(f"{subject}, {'; '.join(errors)}")
+    return cast(Statement, fields)
 
 
-def _names(name: str, operation: Any) -> Any:
-    """The names of one class of operations, or of a tuple of them, if they are stated."""
+def _operation_names(name: str, operation: Any) -> Any:
+    """The names of a class of operations, or of a tuple of them; UNSTATED where none is stated."""
     if operation is UNSTATED:
         return operation
     kinds = operation if isinstance(operation, tuple) else (operation,)
@@ -508,12 +509,12 @@ def _names(name: str, operation: Any) -> Any:
     return tuple(kind.__name__ for kind in kinds)
 
 
-def check_status(what: str, status: object) -> None:
-    """DomainError for what is no status."""
-    arguments.one_of(status, f"{what}, status", STATUSES)
+def check_status(subject: str, status: object) -> None:
+    """DomainError unless the status is one of STATUSES."""
+    arguments.one_of(status, f"{subject}, status", STATUSES)
 
 
-_READERS: dict[str, Callable[[object], Any]] = {
+_FIELD_READERS: dict[str, Callable[[object], Any]] = {
     **{"kind": claims.kind, "source": claims.source, "orders": claims.orders},
     **{
         "adjacency": claims.adjacency,
@@ -524,121 +525,124 @@ _READERS: dict[str, Callable[[object], Any]] = {
 
 @answered
 class Theorems(list[Theorem]):
-    """A list of theorems, which a notebook shows as a table and a terminal a line for each."""
+    """A list of theorems, shown as a table in a notebook and as lines in a terminal."""
 
     def __repr__(self) -> str:
-        return "\n".join(f"{one.name}: {one.source}" for one in self) or "[]"
+        return "\n".join(f"{theorem.name}: {theorem.source}" for theorem in self) or "[]"
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Theorem: ...
     @overload
     def __getitem__(self, place: slice) -> Theorems: ...
     def __getitem__(self, place: SupportsIndex | slice) -> Theorem | Theorems:
-        found = super().__getitem__(place)
-        return found if isinstance(found, Theorem) else Theorems(found)
+        item = super().__getitem__(place)
+        return item if isinstance(item, Theorem) else Theorems(item)
 
 
 def theorems() -> Theorems:
     """Every registered theorem, with its source, assumptions, adjacency and orders.
 
-    >>> [one.name for one in theorems() if one.source.key == "ACG16"]
+    >>> [t.name for t in theorems() if t.source.key == "ACG16"]
     ['ACG16-L3']
     """
     return Theorems(register.names().values())
 
 
-def known_as(name: str) -> Theorem | None:
-    """The theorem that is registered under this very name, if there is one."""
+def registered(name: str) -> Theorem | None:
+    """The theorem registered under exactly this name, without options; None for none."""
     return register.names().get(name)
 
 
 @functools.singledispatch
 def rough_curve(node: Node) -> Callable[[Order], float] | None:
-    """About the node's curve by floats, where its exact formula takes long to compare orders by.
+    """The node's curve in floats, roughly, to compare orders by; None where no theorem offers it.
 
-    The theorem that states the formula registers it for its operations; None of all others.
+    A theorem whose exact formula takes long registers one here for its operations.
     """
     return None
 
 
-def named(name: str, what: str = "by") -> Theorem:
-    """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50".
+def named(name: str, argument: str = "by") -> Theorem:
+    """The theorem called `name`, with options after a colon, as in "ZW19-T11:tau=50".
 
-    `what` is the argument that an error is about.
+    An error is about the argument called `argument`.
     """
     if not isinstance(name, str):
         needed = f"{LISTED}, or a tuple of such names"
-        raise DomainError(f"{what}: found {echo(name)}, needed {needed}")
+        raise DomainError(f"{argument}: found {echo(name)}, needed {needed}")
     key, colon, options = name.partition(":")
-    found = register.names().get(key)
-    if found is None:
-        meant = suggestion(key, register.names(), LISTED)
-        raise DomainError(f"{what}: found {echo(name)}{meant}")
-    return _with_options(found, options) if colon else found
+    theorem = register.names().get(key)
+    if theorem is None:
+        names_meant = suggestion(key, register.names(), LISTED)
+        raise DomainError(f"{argument}: found {echo(name)}{names_meant}")
+    return _with_options(theorem, options) if colon else theorem
 
 
 def all_named(by: By) -> tuple[Theorem, ...]:
-    """The theorems that `by=` names."""
+    """The theorems that the argument `by` names, one or a tuple."""
     if by is None:
         return ()
     return tuple(map(named, by)) if isinstance(by, tuple) else (named(by),)
 
 
 def named_about(by: By, node: Node) -> tuple[Theorem, ...]:
-    """The theorems named by the user that are about the node itself."""
+    """The theorems among those that `by` names that are about the node itself."""
     if by is None:
         return ()
     return tuple(theorem for theorem in all_named(by) if is_about(theorem, node))
 
 
 def refuse_unproved(by: By) -> None:
-    """SoundnessError if a pinned theorem is no theorem: it must never become a guarantee."""
+    """SoundnessError if a theorem that `by` names is not proved, so that it gives no guarantee."""
     for theorem in all_named(by):
         remedy = "ask without by, or ask rdp for the number"
         check_proved(theorem.name, theorem.status, remedy)
 
 
-def check_proved(what: str, status: str, remedy: str) -> None:
-    """SoundnessError for what a guarantee must not rest on."""
+def check_proved(subject: str, status: str, remedy: str) -> None:
+    """SoundnessError unless the status is PROVED, as a guarantee needs."""
     if status != PROVED:
         raise SoundnessError(
-            f"{what}: found the status {echo(status)}, needed {PROVED!r} for a guarantee",
+            f"{subject}: found the status {echo(status)}, needed {PROVED!r} for a guarantee",
             remedy=remedy,
         )
 
 
 def is_of_operation(theorem: Theorem, node: Node) -> bool:
-    """Is the node an operation that the theorem is about, or of a class made from one?
+    """Is the node of a class that the theorem is about, or of a subclass of one?
 
-    A theorem about a class holds for every object of it, and so for those of its subclasses. Who
-    writes a subclass claims that it is what its parent is with the same fields: where it does
-    something else, or overrides `parameters`, `children` or `fixed_adjacency`, what is proved of
-    the parent is its author's claim. An operation for which the parent's theorems do not hold is
-    made from `Operation`.
+    A theorem about a class holds for the objects of its subclasses. The author of a subclass claims
+    that it does what its parent does with the same fields. If it does something else, or overrides
+    `parameters`, `children` or `fixed_adjacency`, the parent's theorems are its author's claim. An
+    operation for which they do not hold is derived from `Operation`.
     """
     return not {kind.__name__ for kind in type(node).__mro__}.isdisjoint(theorem.operation)
 
 
 def is_about(theorem: Theorem, node: Node) -> bool:
-    """Is the node an operation of the kind, under the relation, that the theorem is about?"""
-    return is_of_operation(theorem, node) and speaks_of_relation(theorem, node)
+    """Is the theorem about the node's operation and its neighbouring relation?"""
+    return is_of_operation(theorem, node) and holds_for_relation(theorem, node)
 
 
-def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
-    """Is the theorem about this relation, or open and about laws of neighbouring laws?"""
+def holds_for_relation(theorem: Theorem, node: Any) -> bool:
+    """Is the theorem about the node's neighbouring relation?
+
+    A theorem that leaves the relation open holds for operations of one step, and where it reads the
+    node's own curve.
+    """
     if theorem.adjacency.relation is Relation.EITHER:
         return theorem.reads == "itself" or bool(node.is_one_step())
     return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)
 
 
 def order_finding(theorem: Theorem, alpha: Order | np.ndarray) -> str:
-    """The orders at which a theorem holds, and the one at which it was asked."""
+    """The finding of an error: the orders at which a theorem holds, and α, which is not one."""
     shown = str(alpha) if isinstance(alpha, sympy.Basic) else echo(alpha)
     return f"{theorem.name} holds at {theorem.orders}, got {shown}"
 
 
-def order_remedy(theorem: Theorem) -> str:
-    """What to ask at an order at which a theorem does not hold, if anything."""
+def remedy_for_order(theorem: Theorem) -> str:
+    """The remedy where a theorem holds at whole orders alone; empty for other theorems."""
     if not theorem.orders.whole:
         return ""
     if theorem.kind is Kind.LOWER:
@@ -647,21 +651,19 @@ def order_remedy(theorem: Theorem) -> str:
 
 
 def _with_options(theorem: Theorem, text: str) -> Theorem:
-    """The theorem with its options set from "tau=50"; DomainError for what is no option of it."""
-    stated = dict(theorem.option_values)
-    values = {key: stated.get(key, ANY_VALUE) for key, _ in theorem.options}
+    """The theorem with options set from a text such as "tau=50"; DomainError for other options."""
+    ranges = dict(theorem.option_values)
+    values = {key: ranges.get(key, ANY_VALUE) for key, _ in theorem.options}
     options = {**dict(theorem.options), **chosen(text, theorem.name, values)}
     label = ",".join(f"{key}={options[key]}" for key in options if options[key] in values[key])
     return replace(theorem, name=f"{theorem.name}:{label}", options=tuple(options.items()))
 
 
 # --- which theorems answer
-#
-# Which of the registered theorems answer for a node at an order.
 
 
 def order_class(alpha: Order | np.ndarray) -> str | float:
-    """What decides which theorems speak of an order: 1, ∞, whole, between those, or symbolic."""
+    """The class of an order, by which theorems apply: 1, ∞, whole, fractional or symbolic."""
     if isinstance(alpha, int):
         return 1 if alpha == 1 else "whole"
     if isinstance(alpha, Fraction):
@@ -675,55 +677,59 @@ def order_class(alpha: Order | np.ndarray) -> str | float:
 
 
 def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
-    """The theorems that give the default answer: a tight one alone, else all whose best counts.
+    """The theorems of the default answer: a tight one alone, else all, of which the best counts.
 
-    First those that may say nothing, the tight one of them before all. Raises where there is none.
+    Partial theorems come first, and of these the tight ones. Raises an error where there is none.
     """
     key = order_class(alpha), goal, register.revision
-    known: dict[object, list[Theorem]] = node._derived("bounding")
-    if key not in known:
-        known[key] = _applying(node, alpha, goal, register.defaults(type(node)))
-    return known[key]
+    memo: dict[object, list[Theorem]] = node._derived("bounding")
+    if key not in memo:
+        memo[key] = _proved_among(node, alpha, goal, register.defaults(type(node)))
+    return memo[key]
 
 
 def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
-    """The theorems that bound and give a value at every order, so that a formula can say them."""
-    among = register.defaults(type(node))
-    return _applying(node, alpha, goal, [t for t in among if not t.partial])
+    """The default theorems that have a value at every order, so that a formula can state them."""
+    defaults = register.defaults(type(node))
+    return _proved_among(node, alpha, goal, [t for t in defaults if not t.partial])
 
 
-def _applying(
-    node: Node, alpha: Order | np.ndarray, goal: Kind, among: Iterable[Theorem]
+def _proved_among(
+    node: Node, alpha: Order | np.ndarray, goal: Kind, candidates: Iterable[Theorem]
 ) -> list[Theorem]:
-    kinds = [(t, t.kind_for(node, alpha)) for t in among if speaks_of_relation(t, node)]
-    wanted = [t for t, kind in kinds if kind in (Kind.EXACT, goal)]
+    """The candidates that are proved for the node at the order, of the kind `goal` or exact.
+
+    A tight one stands alone; otherwise partial ones come first. Raises an error where none holds.
+    """
+    kinds = [(t, t.kind_for(node, alpha)) for t in candidates if holds_for_relation(t, node)]
+    of_kind = [t for t, kind in kinds if kind in (Kind.EXACT, goal)]
     tight = {t.name for t, kind in kinds if t.tight and kind is t.kind}
-    here = [t for t in wanted if alpha in t.orders]
+    at_order = [t for t in of_kind if alpha in t.orders]
     if alpha in INTEGER_ORDERS:
         # A theorem that reads the node's own curve derives other orders from the whole ones.
-        here = [t for t in here if t.reads != "itself"]
+        at_order = [t for t in at_order if t.reads != "itself"]
     # Among theorems that give the same value, the one stated for whole orders goes first.
-    for theorem in sorted(here, key=lambda t: not t.orders.whole):
+    for theorem in sorted(at_order, key=lambda t: not t.orders.whole):
         if theorem.name in tight and not theorem.partial and theorem.why_unproved(node) is None:
             return [theorem]
-    found = [t for t in here if t.why_unproved(node) is None]
-    if not found:
-        _raise_unanswered(node, alpha, goal, wanted)
-    return sorted(found, key=lambda t: (not t.partial, t.name not in tight))
+    proved = [t for t in at_order if t.why_unproved(node) is None]
+    if not proved:
+        _raise_unanswered(node, alpha, goal, of_kind)
+    return sorted(proved, key=lambda t: (not t.partial, t.name not in tight))
 
 
 def _raise_unanswered(
-    node: Node, alpha: Order | np.ndarray, goal: Kind, wanted: list[Theorem]
+    node: Node, alpha: Order | np.ndarray, goal: Kind, of_kind: list[Theorem]
 ) -> None:
-    """Say why there is no bound of this kind: the order, or nothing is proved at all."""
-    if not wanted:
+    """Raises the error that says why no theorem bounds the node: the order, or a premise."""
+    if not of_kind:
         raise SoundnessError(
             f"{type(node).__name__}: no {goal} bound is proved", remedy="ask rdp instead"
         )
-    reasons = [t.why_not(node, alpha) or "" for t in wanted]
-    if all(alpha not in t.orders for t in wanted):
-        raise OrderError(reasons[0], remedy=order_remedy(wanted[0]))
-    if goal is Kind.LOWER and all(t.kind is Kind.EXACT for t in wanted):
+    reasons = [t.why_not(node, alpha) or "" for t in of_kind]
+    if all(alpha not in t.orders for t in of_kind):
+        raise OrderError(reasons[0], remedy=remedy_for_order(of_kind[0]))
+    if goal is Kind.LOWER and all(t.kind is Kind.EXACT for t in of_kind):
         raise SoundnessError(
             f"{type(node).__name__}: no {goal} bound is proved: {'; '.join(reasons)}",
             remedy="ask rdp instead",
@@ -732,23 +738,25 @@ def _raise_unanswered(
 
 
 def answering_always(theorems: list[Theorem]) -> Theorem:
-    """The first theorem that gives a value at every order; the first of all where none does."""
+    """The first theorem that is not partial; the first of all where all are."""
     return next((theorem for theorem in theorems if not theorem.partial), theorems[0])
 
 
-def pinned(among: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray) -> list[Theorem]:
-    """The one of the theorems named by the user whose assumptions are proved here."""
-    holding = [theorem for theorem in among if theorem.why_not(node, alpha) is None]
+def pinned(
+    named_theorems: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray
+) -> list[Theorem]:
+    """The one of the named theorems that holds for the node at the order; an error for several."""
+    holding = [theorem for theorem in named_theorems if theorem.why_not(node, alpha) is None]
     if len(holding) > 1:
-        both = ", ".join(theorem.name for theorem in holding)
-        raise DomainError(f"by: found {both}, which all apply to {echo(node)}, needed one of them")
-    return [_checked((holding or among)[0], node, alpha)]
+        names = ", ".join(theorem.name for theorem in holding)
+        raise DomainError(f"by: found {names}, which all apply to {echo(node)}, needed one of them")
+    return [_required((holding or named_theorems)[0], node, alpha)]
 
 
-def _checked(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem:
-    """The theorem, or what is in its way."""
+def _required(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem:
+    """The theorem, if it holds for the node at the order; else the error that says why not."""
     if alpha not in theorem.orders:
-        raise OrderError(order_finding(theorem, alpha), remedy=order_remedy(theorem))
+        raise OrderError(order_finding(theorem, alpha), remedy=remedy_for_order(theorem))
     theorem.infer(node, [child.claim for child in node.children], alpha)
     reason = theorem.why_not(node, alpha)
     if reason is not None:
@@ -759,17 +767,15 @@ def _checked(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem
 
 
 # --- what a theorem reads
-#
-# RDPCurve: what a theorem reads of the mechanism below, in whatever arithmetic.
 
 
 class RDPCurve(SummedCurve, Protocol):
-    """α ↦ ε(α) of one node, evaluated in one arithmetic."""
+    """α ↦ ε(α) of one node in one arithmetic, which a theorem reads of a mechanism."""
 
     node: Node
 
     def remember(self, what: str) -> dict[Any, Any]:
-        """A table for what else is computed from this curve, kept as long as its values."""
+        """A table of values derived from this curve, kept as long as the curve's own values."""
 
     def local(self, middle: int) -> LocalProduct | None:
         """e^{(α−1)ε(α)} for all α within ½ of a whole order, in balls; None if not offered."""

@@ -82,7 +82,7 @@ class CatalogueRow:
     @property
     def is_stated(self) -> bool:
         """Does it say what is called? The code of a theorem stands for the theorem's statement."""
-        registered = theorem_registry.known_as(self.call)
+        registered = theorem_registry.registered(self.call)
         return registered is None or self.says == " ".join(registered.statement.split())
 
     @property
@@ -100,7 +100,7 @@ class CatalogueRow:
 
 def _operations(call: str) -> tuple[str, ...]:
     """The operations that the theorem called so is about."""
-    known = theorem_registry.known_as(call)
+    known = theorem_registry.registered(call)
     return () if known is None else known.operation
 
 
@@ -121,7 +121,7 @@ def proof(code: str) -> Proof:
 
 def assumed(code: str) -> str:
     """What the theorem of this code asks of a mechanism; a way to a profile asks nothing of it."""
-    theorem = theorem_registry.known_as(code)
+    theorem = theorem_registry.registered(code)
     return "" if theorem is None or theorem.assumes == "nothing further" else theorem.assumes
 
 
@@ -183,7 +183,7 @@ def _with_all(listed: list[CatalogueRow], wanted: list[str]) -> list[CatalogueRo
         return all(any(stem in text for stem in either) for either in stems)
 
     def rank(row: CatalogueRow) -> tuple[bool, bool]:
-        return not says(row.title), theorem_registry.known_as(row.call) is None
+        return not says(row.title), theorem_registry.registered(row.call) is None
 
     return sorted((row for row in listed if says(row.text)), key=rank)
 
