@@ -563,7 +563,7 @@ def steered_epsilon(
         curve, converted = Steering(Evaluation(BALL, Kind.UPPER, by)).curve(m), question.objective()
 
         def f(alpha: Order) -> arb:
-            return converted(curve.among(alpha), alpha)
+            return converted(curve.local_value(alpha), alpha)
 
         whole = whole_valley(question, curve, f, 2, last_order(m))
         places = order_search.places(f, whole, perspective=True)

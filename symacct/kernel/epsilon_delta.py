@@ -241,7 +241,7 @@ def divergence_lower_bound(curve: NodeCurve, order: Order) -> arb:
         if any(curve.claim(alpha).kind is not Kind.EXACT for alpha in (2, order)):
             return arb(0)
         alpha, eps = BALL.number(order), curve(2)
-        chord = eps + ((alpha - 1) * curve.among(order) - eps) / (alpha - 2)
+        chord = eps + ((alpha - 1) * curve.local_value(order) - eps) / (alpha - 2)
         bound: arb = 3 * eps.expm1() ** 2 / (2 * chord.expm1())
         return bound
     except (OrderError, PrecisionError, LimitError):

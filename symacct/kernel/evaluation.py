@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,10 +40,10 @@ from symacct.kernel.sums.local import REACH, LocalProduct
 from symacct.kernel.theorem_registry import Theorem
 
 # --- the curve of a node
-#
-# α ↦ ε(α) of one node in one evaluation, its values remembered.
 
-_NEXT = 3  # orders beyond the largest asked, of a run of cheap ones
+#: Orders beyond the largest one asked to which a run of cheap moments is computed, because a search
+#: over whole orders asks for those next to each other.
+_EXTRA_ORDERS = 3
 
 
 class NodeCurve:
@@ -61,25 +62,28 @@ class NodeCurve:
         if value is None:
             deadline.check()
             if type(alpha) is not int:
-                alpha = _normal(alpha)
+                alpha = _canonical_order(alpha)
             value = self.values[alpha] = self.compute(alpha)
         return value
 
-    def among(self, alpha: Order) -> Number:
-        """ε(α) where orders about it are asked too: by what is found of all of them at once."""
+    def local_value(self, alpha: Order) -> Number:
+        """ε(α) by the polynomial of all orders about it, where there is one; else ε(α) alone.
+
+        It is for searches, which ask for many orders near each other.
+        """
         if type(alpha) is int or not isinstance(alpha, Fraction) or alpha.denominator == 1:
             return self(alpha)
         middle = round(alpha)
         local = self.local(middle) if middle > 1 else None
         if local is None:
             return self(alpha)
-        at = self.evaluation.ctx.number(alpha)
-        return local.log(at - middle) / (at - 1)
+        number = self.evaluation.ctx.number(alpha)
+        return local.log(number - middle) / (number - 1)
 
     # Proved in docs/proofs/certificates.md, Lemma convex-cgf.
     @cached_property
     def shape(self) -> str | None:
-        """What is proved of its CGF at whole orders: "convex", or nothing."""
+        """The shape that the CGF is proved to have at whole orders: "convex", or None."""
         return "convex" if self.node.convex and not self.evaluation.pins(self.node) else None
 
     def using(self, ctx: Arithmetic) -> NodeCurve:
@@ -90,12 +94,12 @@ class NodeCurve:
         """The curve of another node in the same evaluation."""
         return self.evaluation.curve(node)
 
-    def remember(self, what: str) -> Remembered:
-        """A table for what else is computed from this curve, kept as long as its values."""
-        return self.evaluation.memo(self.node, self.evaluation.key._replace(derived=what))
+    def remember(self, name: str) -> Remembered:
+        """A table of values derived from this curve, kept as long as the curve's own values."""
+        return self.evaluation.memo(self.node, self.evaluation.key._replace(derived=name))
 
     def excesses(self) -> Callable[[Order], Number]:
-        """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; directly where there is a formula."""
+        """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; by the leaf's formula if it has one."""
         ctx, values = self.evaluation.ctx, self.remember("excess")
         mechanism = self.node
         direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
@@ -123,29 +127,29 @@ class NodeCurve:
             return None
 
         def over(orders: range) -> ExponentialSum | None:
-            asked = self.using(EXPONENTIALS).remember("excess")
-            asked.update(dict.fromkeys(orders))  # the formula is evaluated at each of them
+            table = self.using(EXPONENTIALS).remember("excess")
+            table.update(dict.fromkeys(orders))  # the formula is evaluated at each of them
             return over_run(mechanism.excess, orders)
 
         return over
 
     def dense(self, orders: range) -> list[Number] | None:
-        """The excesses at each order of a run, if the leaf says that they are cheap."""
+        """The excesses e^{(l−1)ε(l)} − 1 over a run of orders; None where they are not cheap."""
         if not (isinstance(self.node, Mechanism) and self.node.is_cheap):
             return None
-        known = self._run
-        if known[orders[-1]] is not None:
-            values = [known[l] for l in orders]
+        table = self._run
+        if table[orders[-1]] is not None:
+            values = [table[l] for l in orders]
             if all(value is not None for value in values):
                 return values
-        # All anew, so that none depends on which were asked before, and the next few too.
-        run = range(2, orders.stop + _NEXT)
-        known.update(zip(run, self.node.excesses(self.evaluation.ctx), strict=False))
-        return [known[l] for l in orders]
+        # The run begins at 2 each time, so that no value depends on earlier questions.
+        run = range(2, orders.stop + _EXTRA_ORDERS)
+        table.update(zip(run, self.node.excesses(self.evaluation.ctx), strict=False))
+        return [table[l] for l in orders]
 
     @cached_property
     def _run(self) -> Remembered:
-        """The excesses of a leaf that says that they are cheap."""
+        """The table of the excesses that `dense` has computed."""
         return self.remember("dense")
 
     def local(self, middle: int) -> LocalProduct | None:
@@ -153,36 +157,36 @@ class NodeCurve:
         return None
 
     def compute(self, alpha: Order) -> Number:
-        """ε(α), not looked up."""
+        """ε(α), computed without the table of values."""
         raise NotImplementedError
 
     def claim(self, alpha: Order) -> Claim:
-        """What is claimed of ε(α)."""
+        """The claim about ε(α)."""
         return self.inferred(alpha)[0]
 
     def inferred(self, alpha: Order) -> tuple[Claim, bool]:
-        """What is claimed of ε(α), and whether it would be claimed of any other value as well."""
+        """The claim about ε(α), and whether it holds whatever the curves' values are."""
         raise NotImplementedError
 
     def inferred_throughout(self, alpha: Order) -> tuple[Claim, bool]:
-        """What is claimed of ε at every order of the kind of α, and the same of it."""
+        """The claim about ε at every order of α's class, and whether it holds for all values."""
         return self.inferred(alpha)
 
     def _array(self, alpha: np.ndarray) -> LogNumber:
-        """A whole array of orders, group by group: whole, fractional, 1 and ∞ differ in theorem."""
+        """ε at an array of orders, by groups that other theorems answer: whole, below 2, 1, ∞."""
         whole = (alpha == np.floor(alpha)) & (alpha > 1) & np.isfinite(alpha)
         between = ~whole & np.isfinite(alpha) & (alpha > 1)
-        parts = [(alpha == one, self(one)) for one in (1, INFINITY) if np.any(alpha == one)]
+        parts = [(alpha == end, self(end)) for end in (1, INFINITY) if np.any(alpha == end)]
         parts += [
-            (chosen, self.compute(alpha[chosen]))
-            for chosen in (whole, between & (alpha < 2), between & (alpha > 2))
-            if np.any(chosen)
+            (group, self.compute(alpha[group]))
+            for group in (whole, between & (alpha < 2), between & (alpha > 2))
+            if np.any(group)
         ]
         return LogNumber.from_parts(alpha.shape, parts)
 
 
 class LeafCurve(NodeCurve):
-    """The curve of a mechanism: its own formula."""
+    """The curve of a mechanism, which its own formula gives."""
 
     node: Mechanism
 
@@ -196,7 +200,7 @@ class LeafCurve(NodeCurve):
             )
 
     def compute(self, alpha: Order) -> Number:
-        """ε(α) by the formula; an error that is none of ours is one of the formula."""
+        """ε(α) by the mechanism's formula, or by a sharper bound that it has without a formula."""
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
             value = self._at_end(alpha)
         else:
@@ -221,7 +225,7 @@ class LeafCurve(NodeCurve):
         ctx = self.evaluation.ctx
         function = self.node.within(ctx, self.node.curve(ctx))
         if self.node.is_of_user:
-            return lambda alpha: _possible(function(alpha), alpha)
+            return lambda alpha: _checked_value(function(alpha), alpha)
         return function
 
     def _at_end(self, alpha: Order) -> Number:
@@ -230,16 +234,17 @@ class LeafCurve(NodeCurve):
         if alpha == INFINITY and self.node.finite_up_to != INFINITY:
             return ctx.number(INFINITY)
         value = self.node.at_one(ctx) if alpha == 1 else self.node.at_infinity(ctx)
-        return _possible(value, alpha) if self.node.is_of_user else value
+        return _checked_value(value, alpha) if self.node.is_of_user else value
 
     @cached_property
     def _sharper(self) -> Callable[[Order], Number] | None:
-        """What has no formula, where none is written."""
-        return None if self.evaluation.states else self.node.sharper(self.evaluation.ctx)
+        """α ↦ a smaller bound without a formula; None where formulas are written."""
+        return None if self.evaluation.skips_partial else self.node.sharper(self.evaluation.ctx)
 
-    def _no_number(self, alpha: Order, found: object) -> DomainError:
+    def _no_number(self, alpha: Order, value: object) -> DomainError:
+        """The error of a formula that gives no number at an order."""
         return DomainError(
-            f"{type(self.node).__name__} at order {alpha}: found {found}, needed a number",
+            f"{type(self.node).__name__} at order {alpha}: found {value}, needed a number",
             remedy=(
                 "bring the order in by ctx.number(alpha) before it meets a number, and state "
                 "finite_up_to where the curve is infinite from some order on"
@@ -250,8 +255,8 @@ class LeafCurve(NodeCurve):
         return self.node.claim, True
 
 
-def _normal(alpha: Order) -> Order:
-    """Whole orders as int, so that 5/1 and 5 are one question."""
+def _canonical_order(alpha: Order) -> Order:
+    """The order, as an int where it is whole, so that 5/1 and 5 are one question."""
     if isinstance(alpha, Fraction | float):
         return int(alpha) if isinstance(alpha, Fraction) and alpha.denominator == 1 else alpha
     if isinstance(alpha, sympy.Basic) and alpha.is_Integer:
@@ -259,8 +264,8 @@ def _normal(alpha: Order) -> Order:
     return alpha
 
 
-def _possible(value: Number, alpha: Order) -> Number:
-    """The value of a user's curve, unless it is wrong: no Rényi divergence is negative or NaN."""
+def _checked_value(value: Number, alpha: Order) -> Number:
+    """The value of a user's curve; an error where it is negative or NaN, as no divergence is."""
     if isinstance(value, sympy.Expr | LogNumber):
         return value
     try:
@@ -280,16 +285,16 @@ def _possible(value: Number, alpha: Order) -> Number:
 
 
 # --- evaluations
-#
-# Evaluation: an expression in one arithmetic, each curve's values remembered.
 
-NUMBERS = (BallArithmetic, MpmathArithmetic)  # what waits for proofs; float64 is for speed
+#: The arithmetics in which partial theorems answer too, though their proofs take time. Float64 is
+#: for speed, and formulas need a value at every order.
+NUMBERS = (BallArithmetic, MpmathArithmetic)
 
 
 class CurveKey(NamedTuple):
-    """Under which values of a node's curve are remembered: all that changes them.
+    """The key of a table of a curve's values: all that changes them.
 
-    `derived` says what else of the curve it is, such as the polynomial about a whole order.
+    `derived` names a table of other values of the curve, such as its moments.
     """
 
     arithmetic: str
@@ -302,15 +307,15 @@ class CurveKey(NamedTuple):
 
 
 class Evaluation:
-    """One way of evaluating: an arithmetic, the kind of bound wanted, a pinned theorem.
+    """The curves of expressions in one arithmetic, for bounds of one kind, by a pinned theorem.
 
-    `memo(node, key)` is the table of what is already known of a node's curve under a key of
-    everything that changes a value; new values are written into it.
+    `memo(node, key)` is the table of the values of a node's curve under a key of all that changes
+    them. New values are written into it.
     """
 
-    #: What tells the values of this kind of evaluation from those of the others.
+    #: Part of the key: it differs between evaluations by different formulas.
     variant: Key = ()
-    #: Is it by the theorems that a formula is written by, in whatever arithmetic?
+    #: Does it use the theorems of formulas, which have a value at every order?
     is_of_formulas = False
 
     def __init__(
@@ -320,31 +325,31 @@ class Evaluation:
         by: By = None,
         memo: Callable[[Node, Key], Remembered] | None = None,
     ) -> None:
-        self.ctx: Any = ctx  # what it can do beyond the protocol is known to who made it
+        self.ctx: Any = ctx  # some theorems use methods that only one arithmetic has
         self.goal = goal
         self.by = by
         self.memo = memo or (lambda node, key: Remembered())
-        #: Is it by theorems that give a value at every order: in formulas, and in float64?
-        self.states = self.is_of_formulas or not isinstance(ctx, NUMBERS)
+        #: Does it leave out partial theorems, as formulas and float64 do?
+        self.skips_partial = self.is_of_formulas or not isinstance(ctx, NUMBERS)
         revision = theorem_registry.register.revision
         self.key = CurveKey(type(ctx).__name__, ctx.bits, goal, by, revision, self.variant)
-        #: All that a claim depends on, beside the node and the kind of order.
-        self.claimed_by: Key = goal, by, self.states, self.variant, revision
+        #: The key of a claim, beside the node and the class of the order.
+        self.claim_key: Key = goal, by, self.skips_partial, self.variant, revision
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 
     def curve(self, node: Node) -> NodeCurve:
-        """The curve of `node`, its values remembered."""
+        """The curve of a node, or of the node of the same curve that theorems are about."""
         node = theorem_node(node, self.by)
-        found: NodeCurve | None = self._curves.get(node)
-        if found is None:
+        curve: NodeCurve | None = self._curves.get(node)
+        if curve is None:
             values = self.memo(node, self.key)
-            found = self._curves[node] = (
+            curve = self._curves[node] = (
                 LeafCurve(self, node, values)
                 if isinstance(node, Mechanism)
                 else OperationCurve(self, node, values)
             )
-        return found
+        return curve
 
     def default(self) -> Evaluation:
         """This evaluation without a pinned theorem."""
@@ -362,8 +367,8 @@ class Evaluation:
         """This evaluation in the arithmetic `ctx`, by the pinned theorem `by`."""
         return Evaluation(ctx, self.goal, by, self.memo)
 
-    def in_place_of(self, theorem: Theorem, node: Node) -> Theorem:
-        """The statement that this evaluation reads for a node in the place of a theorem."""
+    def statement_for(self, theorem: Theorem, node: Node) -> Theorem:
+        """The theorem as this evaluation uses it for a node, perhaps with another bound."""
         return theorem
 
     def supports(self, curve: NodeCurve, alpha: Order) -> bool:
@@ -382,69 +387,70 @@ class Evaluation:
 
 
 class OperationCurve(NodeCurve):
-    """The curve of an operation: the best of the theorems that apply."""
+    """The curve of an operation: at each order the best value of the theorems that apply."""
 
     def __init__(self, evaluation: Evaluation, node: Node, values: Remembered) -> None:
         super().__init__(evaluation, node, values)
         self._theorems: dict[str | float, list[Theorem]] = {}
-        #: The theorems that answered before any other was asked.
-        self._alone: dict[Order, Theorem] = {}
+        #: The theorem whose value stood alone at an order, so that `best` need not compare.
+        self._sole_theorem: dict[Order, Theorem] = {}
         self._bounds: dict[str, Callable[[Order], Number]] = {}
         self._rate = node.sampling_rate
-        #: Is it run on all of the data, whose neighbours are those that its curve is read for?
-        self._takes_all = (
+        #: Is it a sample of rate 1, whose curve is that of its mechanism?
+        self._is_full_sample = (
             isinstance(node, Operation) and node.sampling_rate == 1 and node.is_one_step()
         )
 
     @property
     def _is_pinned(self) -> bool:
-        """Does a theorem that the user named answer for this node?"""
+        """Is a theorem that `by` names about this node?"""
         return bool(theorem_registry.named_about(self.evaluation.by, self.node))
 
     def theorems(self, alpha: Order) -> list[Theorem]:
         """The theorems whose best value is the answer at α."""
         key = theorem_registry.order_class(alpha)
         if key not in self._theorems:
-            if among := theorem_registry.named_about(self.evaluation.by, self.node):
-                found = theorem_registry.pinned(among, self.node, alpha)
+            if named := theorem_registry.named_about(self.evaluation.by, self.node):
+                answering = theorem_registry.pinned(named, self.node, alpha)
             else:
                 bounding = (
                     theorem_registry.stating
-                    if self.evaluation.states
+                    if self.evaluation.skips_partial
                     else theorem_registry.bounding
                 )
-                found = bounding(self.node, alpha, self.evaluation.goal)
-            self._theorems[key] = found
+                answering = bounding(self.node, alpha, self.evaluation.goal)
+            self._theorems[key] = answering
         return self._theorems[key]
 
     def compute(self, alpha: Order) -> Number:
-        if self._takes_all and not self._is_pinned:
+        """ε(α): the smallest value of the theorems that apply, or the largest for lower bounds."""
+        if self._is_full_sample and not self._is_pinned:
             self.theorems(alpha)  # raises where nothing is proved
             return self._parts[0](alpha)
         theorems = self.theorems(alpha)
         if len(theorems) == 1:
             return self.value_by(theorems[0], alpha)
-        found = self._values(alpha)
-        if len(found) == 1:
-            theorem, value = found[0]
+        values = self._values(alpha)
+        if len(values) == 1:
+            theorem, value = values[0]
             if not isinstance(alpha, np.ndarray):
-                self._alone[alpha] = theorem
+                self._sole_theorem[alpha] = theorem
             return value
         ctx = self.evaluation.ctx
         best = ctx.minimum if self.evaluation.goal is Kind.UPPER else ctx.maximum
-        return best(*(value for _, value in found))
+        return best(*(value for _, value in values))
 
     def _values(self, alpha: Order) -> list[tuple[Theorem, Number]]:
-        """What each theorem gives; one that cannot be computed is left out where another can.
+        """The value of each theorem at α, up to the first tight one that has a value.
 
-        Where a tight one answers, the others need not.
+        A theorem that cannot be computed is left out; its error is raised where none can.
         """
         values, error, is_array = [], None, isinstance(alpha, np.ndarray)
         for theorem in self.theorems(alpha):
             try:
                 values.append((theorem, self.value_by(theorem, alpha)))
-            except (PrecisionError, LimitError, OrderError) as failed:
-                error = error or failed
+            except (PrecisionError, LimitError, OrderError) as refusal:
+                error = error or refusal
             else:
                 if not is_array and theorem.is_tight(self.node, alpha):
                     break
@@ -455,12 +461,11 @@ class OperationCurve(NodeCurve):
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         """The bound of one theorem at α, or at each order of an array.
 
-        There it is ∞ at the orders where a theorem says nothing that need not.
+        In an array the bound of a partial theorem is ∞ where it has no value.
         """
         if theorem.partial and isinstance(alpha, np.ndarray):
-            return order_by_order(self.evaluation.ctx, lambda at: self._or_infinite(theorem, at))(
-                alpha
-            )
+            value_at = functools.partial(self._value_or_infinity, theorem)
+            return order_by_order(self.evaluation.ctx, value_at)(alpha)
         bound = self._bounds.get(theorem.name)
         if bound is None:
             bound = self._bounds[theorem.name] = self._bound(theorem)
@@ -478,24 +483,25 @@ class OperationCurve(NodeCurve):
                 ),
             ) from error
 
-    def _or_infinite(self, theorem: Theorem, alpha: Order) -> Number:
+    def _value_or_infinity(self, theorem: Theorem, alpha: Order) -> Number:
+        """The bound of a theorem at α, ∞ where it cannot be computed."""
         try:
             return self.value_by(theorem, alpha)
         except (PrecisionError, LimitError, OrderError):
             return self.evaluation.ctx.number(INFINITY)
 
     def _bound(self, theorem: Theorem) -> Callable[[Order], Number]:
-        """α ↦ its bound; at γ = 0 it is 0, as nothing of the record is seen.
+        """α ↦ the bound of a theorem, its curves and parameters read once; 0 at the rate γ = 0.
 
-        No sum over whole orders to α is finite where the mechanism's ε(α) is not. The curves that
-        it reads and its parameters are brought into the arithmetic once.
+        At an order where ε(α) of the mechanism is ∞, an upper bound by sums over whole orders is ∞
+        too, and is not summed.
         """
-        ctx, formula = self.evaluation.ctx, self.evaluation.in_place_of(theorem, self.node).bound
+        ctx, formula = self.evaluation.ctx, self.evaluation.statement_for(theorem, self.node).bound
         if self._rate == 0:
             return lambda alpha: ctx.number(0)
         read = self._read(theorem)
         parameters = theorem.arguments(ctx, self.node)
-        # Is it an upper bound by what the mechanism's curve is at the whole orders up to α?
+        # Is it an upper bound by sums over the mechanism's curve at the whole orders up to α?
         over_orders = theorem.orders.whole and theorem.reads != "itself"
         sums = formula is theorem.bound and over_orders and theorem.kind is not Kind.LOWER
         if self._rate is None or not sums:
@@ -511,21 +517,21 @@ class OperationCurve(NodeCurve):
         return finite
 
     def local(self, middle: int) -> LocalProduct | None:
-        """By the one theorem that answers between whole orders, remembered."""
+        """e^{(α−1)ε(α)} about a whole order, if one theorem alone answers there and offers it."""
         if self._rate in (0, 1):
             return None
-        known = self.remember("local")
-        found: tuple[LocalProduct | None] | None = known[middle]
-        if found is None:
+        memo = self.remember("local")
+        entry: tuple[LocalProduct | None] | None = memo[middle]
+        if entry is None:
             theorem, *others = self.theorems(middle + REACH)
-            made = None
+            product = None
             if not others and theorem.local is not None:
-                made = theorem.local(self._read(theorem), middle, **self.node.parameters())
-            found = known[middle] = (made,)
-        return found[0]
+                product = theorem.local(self._read(theorem), middle, **self.node.parameters())
+            entry = memo[middle] = (product,)
+        return entry[0]
 
     def _read(self, theorem: Theorem) -> NodeCurve | tuple[NodeCurve, ...]:
-        """The curve or curves that the theorem reads."""
+        """The curve or the curves that a theorem reads."""
         if theorem.reads == "itself":
             return self.evaluation.default().curve(self.node)
         return self._parts[0] if "mechanism" in self.node.fields() else self._parts
@@ -536,81 +542,82 @@ class OperationCurve(NodeCurve):
         return tuple(map(self.evaluation.curve, self.node.children))
 
     def best(self, alpha: Order) -> Theorem:
-        """The theorem that gave the value at α."""
+        """The theorem whose value is ε(α)."""
         theorems = self.theorems(alpha)
         if len(theorems) == 1:
             return theorems[0]
         answer = self(alpha)
-        if alpha in self._alone:
-            return self._alone[alpha]
+        if alpha in self._sole_theorem:
+            return self._sole_theorem[alpha]
         return min(self._values(alpha), key=lambda pair: _distance(pair[1], answer))[0]
 
     def inferred(self, alpha: Order) -> tuple[Claim, bool]:
-        """Where one theorem answers at every node below, the claim does not depend on values."""
-        key = theorem_registry.order_class(alpha), self._is_hull(alpha), self.evaluation.claimed_by
-        known: dict[object, Claim] = self.node._derived("claims")
-        if key in known:
-            return known[key], True
+        """The claim about ε(α), remembered where one theorem answers at every node below."""
+        key = theorem_registry.order_class(alpha), self._is_hull(alpha), self.evaluation.claim_key
+        memo: dict[object, Claim] = self.node._derived("claims")
+        if key in memo:
+            return memo[key], True
         claim, is_settled = self._inferred_by(self.best(alpha), alpha)
         is_settled = is_settled and len(self.theorems(alpha)) == 1
         if is_settled:
-            known[key] = claim
+            memo[key] = claim
         return claim, is_settled
 
     def inferred_throughout(self, alpha: Order) -> tuple[Claim, bool]:
         theorems = self.theorems(alpha)
-        if not any(theorem.partial for theorem in theorems):
+        if not any(candidate.partial for candidate in theorems):
             return self.inferred(alpha)
-        always = theorem_registry.answering_always(theorems)
-        return self._inferred_by(always, alpha)[0], False
+        theorem = theorem_registry.answering_always(theorems)
+        return self._inferred_by(theorem, alpha)[0], False
 
     def _is_hull(self, alpha: Order) -> bool:
-        """Are whole orders about this one all that is read?"""
+        """Is ε(α) the hull of its values at whole orders?"""
         return isinstance(alpha, int | Fraction) and alpha <= self.node.hull_up_to
 
     def _inferred_by(self, theorem: Theorem, alpha: Order) -> tuple[Claim, bool]:
-        """The claim of a theorem, of the curves that it reads at orders of the kind it reads."""
-        is_hull, at = self._is_hull(alpha), alpha
+        """The claim of a theorem at α, from the claims about the curves at the orders it reads."""
+        is_hull, order_read = self._is_hull(alpha), alpha
         if is_hull or theorem.reads == "itself":
-            at = larger_order(floor_order(alpha), 2)
+            order_read = larger_order(floor_order(alpha), 2)
         if theorem.orders.whole and theorem.reads != "itself":
-            at = 2
+            order_read = 2
         read = self._read(theorem)
-        known = [
-            curve.inferred(at) if at is alpha or is_hull else curve.inferred_throughout(at)
-            for curve in (read if isinstance(read, tuple) else (read,))
-        ]
-        premises = [claim for claim, _ in known]
-        stated = self.evaluation.in_place_of(theorem, self.node)
-        claim = stated.infer(self.node, premises, alpha)
-        together = [claim, *premises]
+        curves = read if isinstance(read, tuple) else (read,)
+        if order_read is alpha or is_hull:
+            inferred = [curve.inferred(order_read) for curve in curves]
+        else:
+            inferred = [curve.inferred_throughout(order_read) for curve in curves]
+        premises = [claim for claim, _ in inferred]
+        statement = self.evaluation.statement_for(theorem, self.node)
+        claim = statement.infer(self.node, premises, alpha)
+        claims = [claim, *premises]
         claim = replace(
             claim,
             adjacency=self.node.claim.adjacency,
-            theorems=tuple(dict.fromkeys(chain(*(one.theorems for one in together)))),
-            sources=tuple(dict.fromkeys(chain(*(one.sources for one in together)))),
+            theorems=tuple(dict.fromkeys(chain(*(source.theorems for source in claims)))),
+            sources=tuple(dict.fromkeys(chain(*(source.sources for source in claims)))),
         )
-        return claim, all(is_settled for _, is_settled in known)
+        return claim, all(is_settled for _, is_settled in inferred)
 
 
 def theorem_node(node: Node, by: By) -> Node:
-    """The node of the same curve that theorems are asked about.
+    """The node of the same curve that theorems are about: the rewritten one, or the node itself.
 
-    What was written, where pinned theorems are about parts of it and hold for them.
+    It is the node itself where pinned theorems are about parts of it and hold for them.
     """
     rewritten = node.rewritten
     if by is None or rewritten is node:
         return rewritten
-    named = [(below, theorem_registry.named_about(by, below)) for below in node.walk()]
-    about = [(below, theorems) for below, theorems in named if theorems]
-    holds = about and all(
-        any(theorem.applies(below) is None for theorem in theorems) for below, theorems in about
+    pinned = [(below, theorem_registry.named_about(by, below)) for below in node.walk()]
+    relevant = [(below, theorems) for below, theorems in pinned if theorems]
+    holds = relevant and all(
+        any(theorem.applies(below) is None for theorem in theorems) for below, theorems in relevant
     )
     return node if holds else rewritten
 
 
 def exact_pure(m: Node, by: By) -> Fraction | None:
-    """ε(∞) where it is a rational number, which balls never prove; None where it is not known."""
+    """ε(∞) as a fraction, which balls never prove it to be; None where its formula gives none."""
     try:
         value = Evaluation(SymbolicArithmetic(), Kind.UPPER, by).curve(m)(INFINITY)
     except SymacctError:  # a Python function has no formula
@@ -619,20 +626,23 @@ def exact_pure(m: Node, by: By) -> Fraction | None:
 
 
 def goal_of(m: Node, by: By) -> Kind:
-    """Whether an upper or a lower bound answers: what a pinned theorem, else the node, is."""
+    """The kind of bound that a question about a node asks for: upper, or lower.
+
+    It is lower where a pinned theorem or the node's own claim is.
+    """
     as_node(m, "expression")
     pinned = theorem_registry.all_named(by)
     for theorem in pinned:
         if not any(theorem_registry.is_about(theorem, node) for node in m.walk()):
-            raise _about_nothing(theorem, m)
+            raise _inapplicable(theorem, m)
     kinds = [theorem.kind for theorem in pinned]
     if Kind.LOWER in kinds and Kind.UPPER in kinds:
         raise DomainError(f"by: found upper and lower bounds in {by}, needed one kind")
     return Kind.LOWER if m.claim.kind is Kind.LOWER or Kind.LOWER in kinds else Kind.UPPER
 
 
-def _about_nothing(theorem: Theorem, m: Node) -> SymacctError:
-    """What a pinned theorem finds in none of the nodes: its operation, or its relation there."""
+def _inapplicable(theorem: Theorem, m: Node) -> SymacctError:
+    """The error of a pinned theorem that is about none of the nodes, or not in their relation."""
     if any(theorem_registry.is_of_operation(theorem, node) for node in m.walk()):
         return AdjacencyError(
             f"{theorem.name} is about {theorem.about} under {theorem.adjacency}, and "
@@ -644,7 +654,7 @@ def _about_nothing(theorem: Theorem, m: Node) -> SymacctError:
 
 
 def _distance(a: Number, b: Number) -> float:
-    """How far a bound is from the best one, for picking its name."""
+    """|a − b| roughly, by which the theorem of the best value is picked."""
     if isinstance(a, sympy.Expr):
         return 0.0 if a == b else 1.0
     difference = a - b
@@ -659,28 +669,28 @@ def _distance(a: Number, b: Number) -> float:
 
 # --- values that are short decimals
 #
-# Values that are short decimals, 0.02 and not 0.0200000…: no ball shows that a number is one.
+# No ball proves that a number is 0.02, and not 0.0200000…: fractions do.
 
-_Found = TypeVar("_Found", bound=Enclosure)
+_AnyEnclosure = TypeVar("_Found", bound=Enclosure)
 
 
 def as_decimal(
-    found: _Found, m: Node, alpha: Order, goal: Kind, by: By, factor: Fraction | int = 1
-) -> _Found:
-    """What was found of factor · ε(α), known to be the decimal of the digits asked that it is."""
-    short = found.decimal() if found.certified else None
-    if short is None:
-        return found
+    enclosure: _AnyEnclosure, m: Node, alpha: Order, goal: Kind, by: By, factor: Fraction | int = 1
+) -> _AnyEnclosure:
+    """The enclosure of factor · ε(α), known to be a short decimal where fractions prove that."""
+    decimal = enclosure.decimal() if enclosure.certified else None
+    if decimal is None:
+        return enclosure
     value = Fraction(0) if factor == 0 else in_fractions(m, alpha, goal, by)
-    is_short = value is not None and value * factor == short  # 0.02, but not 1/3
-    return found.known_to_be(short) if is_short else found
+    is_decimal = value is not None and value * factor == decimal  # 0.02, but not 1/3
+    return enclosure.known_to_be(decimal) if is_decimal else enclosure
 
 
 def in_fractions(m: Node, alpha: Order, goal: Kind, by: By) -> Fraction | None:
-    """ε(α) where its formula needs + − × ÷ alone; None for any other, and for a user's function."""
-    if any(isinstance(one, Mechanism) and one.is_of_user for one in m.walk()):
+    """ε(α) as a fraction, where its formula needs + − × ÷ alone; None for a user's function."""
+    if any(isinstance(below, Mechanism) and below.is_of_user for below in m.walk()):
         return None
-    ctx: Any = RationalArithmetic()  # what it has not of an arithmetic it refuses
+    ctx: Any = RationalArithmetic()  # logarithms and powers raise NoFractionError
     node = theorem_node(m, by)
     try:
         if not isinstance(node, Mechanism):

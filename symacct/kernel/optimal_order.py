@@ -71,7 +71,7 @@ class Steering(Evaluation):
     def __init__(self, proved: Evaluation) -> None:
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
-    def in_place_of(self, theorem: Theorem, node: Node) -> Theorem:
+    def statement_for(self, theorem: Theorem, node: Node) -> Theorem:
         rough = theorem_registry.rough_curve(node) if _says_all(theorem) else None
         if rough is not None:
             return replace(theorem, bound=lambda ctx, eps, alpha, **_: arb(rough(alpha)))
@@ -86,7 +86,7 @@ class SteeringFromBelow(Evaluation):
         self.variant = ("below", near)
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
-    def in_place_of(self, theorem: Theorem, node: Node) -> Theorem:
+    def statement_for(self, theorem: Theorem, node: Node) -> Theorem:
         if theorem.below is None:
             return theorem
         below = functools.partial(theorem.below, near=self.near)
@@ -330,7 +330,7 @@ class BestOrder:
     def _converted(self, curve: NodeCurve, converted: Callable[..., arb], alpha: Order) -> arb:
         """f(α); ∞ where the curve cannot be computed, if there are orders at which it can."""
         try:
-            value = converted(curve.among(alpha), alpha)
+            value = converted(curve.local_value(alpha), alpha)
         except OrderError:
             if self.question.by is None:
                 raise

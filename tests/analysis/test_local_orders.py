@@ -68,8 +68,8 @@ def test_a_ball_between_whole_orders_meets_that_of_the_curve(seed, alpha):
         with precision(120):
             curve, plain = Accountant().curve(m), Accountant().curve(m)
             if alpha.denominator > 1 and curve.local(round(alpha)) is not None:
-                assert curve.among(alpha).overlaps(plain(alpha))
-                assert curve.among(alpha).rel_accuracy_bits() > 60
+                assert curve.local_value(alpha).overlaps(plain(alpha))
+                assert curve.local_value(alpha).rel_accuracy_bits() > 60
 
 
 def test_what_a_search_asks_changes_no_answer():
