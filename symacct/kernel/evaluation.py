@@ -99,7 +99,7 @@ class NodeCurve:
         return self.evaluation.memo(self.node, self.evaluation.key._replace(derived=name))
 
     def excesses(self) -> Callable[[Order], Number]:
-        """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; by the leaf's formula if it has one."""
+        """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; the leaf's formula where it has one."""
         ctx, values = self.evaluation.ctx, self.remember("excess")
         mechanism = self.node
         direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
@@ -671,7 +671,7 @@ def _distance(a: Number, b: Number) -> float:
 #
 # No ball proves that a number is 0.02, and not 0.0200000…: fractions do.
 
-_AnyEnclosure = TypeVar("_Found", bound=Enclosure)
+_AnyEnclosure = TypeVar("_AnyEnclosure", bound=Enclosure)
 
 
 def as_decimal(
