@@ -379,7 +379,7 @@ class MayFail(Failures):
                     low, high = map(rational, ends_of(ball))
                     return low, high
         raise PrecisionError(
-            f"delta: found {given(delta)}, needed one that can be told from {self._failure_text}, "
+            f"delta: found {given(delta)}, needed one that can be told from {self.failure_text}, "
             "the probability of outcomes that only one of two neighbouring datasets can give"
         )
 
@@ -398,12 +398,12 @@ class MayFail(Failures):
     def _below(self, delta: Fraction, needed: str = "at least") -> InfiniteError:
         """The error of a δ that is smaller than the probability of a failure."""
         return InfiniteError(
-            f"delta: found {given(delta)}, needed {needed} {self._failure_text}, the probability "
+            f"delta: found {given(delta)}, needed {needed} {self.failure_text}, the probability "
             "of outcomes that only one of two neighbouring datasets can give"
         )
 
     @property
-    def _failure_text(self) -> str:
+    def failure_text(self) -> str:
         """The probability of a failure, rounded up: no δ below it holds with a finite ε."""
         with precision(128):
             exact = None if self.survival is None else 1 - self.survival

@@ -99,7 +99,7 @@ class NodeCurve:
         return self.evaluation.memo(self.node, self.evaluation.key._replace(derived=name))
 
     def excesses(self) -> Callable[[Order], Number]:
-        """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; the leaf's formula where it has one."""
+        """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, by a leaf's own formula if it has one."""
         ctx, values = self.evaluation.ctx, self.remember("excess")
         mechanism = self.node
         direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None

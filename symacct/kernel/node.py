@@ -46,33 +46,32 @@ from symacct.kernel.parameters import replaced
 
 # --- sentences with marked mathematics
 #
-# Sentences that have their mathematics marked: "noise of $σ = {sigma}$" in a template.
-#
-# A mechanism, an operation or a theorem states its own. In text the mathematics reads as it stands,
-# and in LaTeX `symacct.export.description` writes it as a formula.
+# A mechanism, an operation or a theorem states sentences such as "noise of $σ = {sigma}$". In text
+# the mathematics reads as it stands, and in LaTeX `symacct.export.description` writes a formula.
 
-_MARK = "$"
+#: The sign before and after the mathematics in a template, as in LaTeX.
+_MATH_MARK = "$"
 
 
 def pieces(template: str) -> list[tuple[str, bool]]:
-    """The parts of a template, and of each whether it is mathematics.
+    """The parts of a template, each with whether it is mathematics.
 
     >>> pieces("a rate $γ <= 1/5$ of it")
     [('a rate ', False), ('γ <= 1/5', True), (' of it', False)]
     """
-    parts = template.split(_MARK)
+    parts = template.split(_MATH_MARK)
     if len(parts) % 2 == 0:
         return [(template, False)]  # a sign that is not closed marks nothing
     return [(part, place % 2 == 1) for place, part in enumerate(parts) if part]
 
 
 def unmarked(template: str) -> str:
-    """The template for plain text."""
+    """The template as plain text, without the signs about its mathematics."""
     return "".join(part for part, _ in pieces(template))
 
 
 class Marked(str):
-    """A sentence as text, which knows what in it is mathematics.
+    """A sentence as plain text, with the template that marks its mathematics.
 
     >>> sentence = Marked("a rate $γ <= 1/5$")
     >>> print(sentence)
@@ -84,13 +83,13 @@ class Marked(str):
     template: str
 
     def __new__(cls, template: str) -> Marked:
-        made = super().__new__(cls, unmarked(template))
-        made.template = template.template if isinstance(template, Marked) else template
-        return made
+        sentence = super().__new__(cls, unmarked(template))
+        sentence.template = template.template if isinstance(template, Marked) else template
+        return sentence
 
 
 class Pressing(str):
-    """A premise that many a run does not meet, so that it is said beside the number itself."""
+    """A premise that is stated beside the number itself, because many runs do not meet it."""
 
     __slots__ = ()
 
@@ -99,7 +98,7 @@ class Pressing(str):
 
 
 class Counted(str):
-    """A parameter in words; {steps:step} in a template counts it: one step, 16 steps."""
+    """A parameter in words, which {steps:step} in a template counts: one step, 16 steps."""
 
     __slots__ = ()
 
@@ -109,10 +108,6 @@ class Counted(str):
         return f"one {noun}" if self == "1" else f"{self} {noun}s"
 
 
-# --- nodes and leaves
-#
-# Node: a record of what was done; and Mechanism, a leaf, with a curve of its own.
-
 if TYPE_CHECKING:
     from symacct.kernel import accountant
     from symacct.questions import NodeQuestions
@@ -121,8 +116,6 @@ else:  # the accountant evaluates nodes, and the package attaches the other ques
     NodeQuestions = object
 
 # --- nodes
-#
-# Node: a record of what was done, and the questions that it answers.
 
 
 @answered
@@ -141,22 +134,22 @@ class Node(Interned, NodeQuestions):
 
     claim: Claim
     depth: int
-    #: Arguments that JSON leaves out where they are at their default, as documents of before do.
+    #: Arguments that JSON leaves out where they are at their default, as older documents do.
     json_optional: ClassVar[tuple[str, ...]] = ()
-    #: Those that documents of before have in place of others, with what to write now.
+    #: Arguments of older documents that others have replaced, with what to write now.
     json_former: ClassVar[Mapping[str, str]] = {}
-    #: Its other constructors by their names, which a text may call as well.
+    #: The names of its other constructors, which a text may call as well.
     makers: ClassVar[tuple[str, ...]] = ()
     #: Which pair of laws attains the curve, and in which direction.
     attained: AttainedBy = UNKNOWN
     #: The order up to which ε(α)/α is proved to be at most ε(1), and so is zCDP's ρ
     #: (docs/proofs/currencies.md, Lemma concentrated).
     steepest_up_to: Order = 1
-    #: Is it stated for a number of records, so that it holds where there are so many?
+    #: Does it hold only for the number of records that it states?
     counts_records: bool = False
     #: The rate γ at which it draws records at random, if it does.
     sampling_rate: Exact | None = None
-    #: The order up to which the curve is read at whole orders alone, and is their hull between.
+    #: The order up to which the curve between whole orders is the hull of its values at these.
     hull_up_to: Order = 0
     #: Is it 0-DP by its statement?
     tells_nothing: bool = False
@@ -166,10 +159,9 @@ class Node(Interned, NodeQuestions):
     #: What has to be true of the program that ran, in sentences with the fields in their places,
     #: as in "at most {steps} steps"; `premises_for` says what depends on the neighbours.
     premises: tuple[str, ...] = ()
-    #: Are they about which records take part in what is run? What `PostProcess(premise=)` says of
-    #: that stands in their place.
+    #: Are the premises about which records take part? `PostProcess(premise=)` replaces such ones.
     says_who_takes_part: bool = False
-    #: What of it is stated for neighbours, where it is open for which: its parameters or its laws.
+    #: The noun for what its author stated for an open relation: its parameters, or its laws.
     stated_by: str = "parameters"
 
     def _settle(self, fields: dict[str, Any]) -> None:
@@ -183,6 +175,7 @@ class Node(Interned, NodeQuestions):
         self.__dict__["claim"] = self._infer()
 
     def _infer(self) -> Claim:
+        """The claim about the node's curve."""
         raise NotImplementedError
 
     @cached_property
@@ -225,35 +218,38 @@ class Node(Interned, NodeQuestions):
         return self.premises_for(relation)
 
     def word_fields(self) -> Mapping[str, Any]:
-        """What stands in the places of `words`: the fields."""
+        """The values in the places of `words`: the fields, in words of their own where needed."""
         return self.fields()
 
     @property
     def is_local(self) -> bool:
-        """Is all that is run randomized response, by which each person hides the own answer?"""
+        """Is all that is run randomized response, by which each person hides an answer?"""
         return False
 
     def for_group(self, size: int) -> Node | None:
-        """The mechanism whose laws are this one's for groups of so many records, where it is known.
+        """The mechanism whose laws are this one's for groups of `size` records; None for none.
 
-        Such is noise for as many times the sensitivity.
+        For noise it is the noise with `size` times the sensitivity.
         """
         return None
 
     @property
     def convex(self) -> bool:
-        """Is the curve's CGF, as evaluated at integer orders, proved convex? True ones are."""
+        """Is the CGF of the curve, as evaluated at integer orders, proved convex?
+
+        That of an exact curve is convex.
+        """
         return self.claim.kind is Kind.EXACT
 
     @cached_property
     def sizes(self) -> tuple[int, float]:
-        """The least and the largest number of records that it is stated for: 1 and ∞ for any."""
-        every = [child.sizes for child in self.children]
-        least = max((low for low, _ in every), default=1)
-        return least, min((high for _, high in every), default=INFINITY)
+        """The smallest and largest number of records that it is stated for: 1 and ∞ for any."""
+        children_sizes = [child.sizes for child in self.children]
+        smallest = max((low for low, _ in children_sizes), default=1)
+        return smallest, min((high for _, high in children_sizes), default=INFINITY)
 
     def parameters(self) -> dict[str, Any]:
-        """The fields that are not nodes: what a theorem about this node may read."""
+        """The fields that are not nodes, which a theorem about this node may read."""
         return {name: v for name, v in self.fields().items() if not isinstance(v, Node)}
 
     def walk(self) -> Iterator[Node]:
@@ -262,14 +258,14 @@ class Node(Interned, NodeQuestions):
 
     @cached_property
     def _below(self) -> tuple[Node, ...]:
-        """The nodes below this one: a node that kept itself would stay when nobody has it."""
+        """The nodes below this one; a node that kept itself too would never be freed."""
         return tuple(dict.fromkeys(node for child in self.children for node in child.walk()))
 
     @cached_property
     def free_symbols(self) -> frozenset[sympy.Symbol]:
         """The SymPy symbols left open in any parameter below."""
-        own = [value.free_symbols for value in self.symbolic_parameters()]
-        return frozenset().union(*own, *(child.free_symbols for child in self.children))
+        symbols = [value.free_symbols for value in self.symbolic_parameters()]
+        return frozenset().union(*symbols, *(child.free_symbols for child in self.children))
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
         """The parameters kept as SymPy expressions."""
@@ -301,18 +297,18 @@ class Node(Interned, NodeQuestions):
         return done[self]
 
     def _symbols_named(self, name: object) -> list[sympy.Symbol]:
-        """The free symbols of this name; symbols of other assumptions are other symbols."""
+        """The free symbols of a name, which may be several of different assumptions."""
         if isinstance(name, sympy.Symbol):
             return [name]
         if not isinstance(name, str):
             raise DomainError(f"subs: found the key {echo(name)}, needed a symbol or its name")
-        found = [symbol for symbol in self.free_symbols if symbol.name == name]
-        if not found:
+        symbols = [symbol for symbol in self.free_symbols if symbol.name == name]
+        if not symbols:
             free = ", ".join(sorted(symbol.name for symbol in self.free_symbols)) or "none"
             raise DomainError(
                 f"subs: found the name {echo(name)}, needed one of the free symbols: {free}"
             )
-        return found
+        return symbols
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
         """A copy of this node with other children and other symbolic parameters."""
@@ -325,28 +321,34 @@ class Node(Interned, NodeQuestions):
         return type(self)(**fields)
 
     def _of_same_curve(self) -> tuple[Node, str]:
-        """A mechanism of the same curve, its parts being so, and why it is one; itself for none."""
+        """A node with the same curve and the reason for that; itself and "" for none.
+
+        The children are taken to be rewritten already.
+        """
         return self, ""
 
     @property
     def rewritten(self) -> Node:
-        """A mechanism of the same curve, of which more is known; what was written is printed."""
+        """A node with the same curve about which more is proved; the node itself for none."""
         return self._same_curve[0] or self
 
     @property
     def rewrites(self) -> tuple[str, ...]:
-        """By what the one that was written has the curve of that, in words."""
+        """The reasons in words why the node has the curve of `rewritten`."""
         return self._same_curve[1]
 
     @cached_property
     def _same_curve(self) -> tuple[Node | None, tuple[str, ...]]:
-        """A node that kept itself would stay when nobody has it: None for itself."""
+        """The rewritten node, None for itself, and the reasons why its curve is the same.
+
+        A node that kept itself would never be freed.
+        """
         parts = {child: child._same_curve[0] or child for child in self.children}
-        is_changed = any(made is not child for child, made in parts.items())
+        is_changed = any(rewritten_child is not child for child, rewritten_child in parts.items())
         node = self.rebuild(parts, lambda x: x) if is_changed else self
-        found, why = node._of_same_curve()
+        rewritten, why = node._of_same_curve()
         reasons = dict.fromkeys(chain(*(child._same_curve[1] for child in self.children), [why]))
-        return None if found is self else found, tuple(filter(None, reasons))
+        return None if rewritten is self else rewritten, tuple(filter(None, reasons))
 
     def __add__(self, other: object) -> Node:
         """Both mechanisms run on the same data: adaptive composition."""
@@ -472,24 +474,22 @@ def kinds() -> dict[str, Callable[..., Node]]:
     return dict(Node._kinds)
 
 
-def as_node(value: object, what: str) -> Node:
+def as_node(value: object, subject: str) -> Node:
     """`value` if it is a Node; DomainError otherwise."""
     if not isinstance(value, Node):
         raise DomainError(
-            f"{what}: found {echo(value)}, needed a mechanism such as Gaussian(5)",
+            f"{subject}: found {echo(value)}, needed a mechanism such as Gaussian(5)",
             remedy="symacct.parse() turns text into one",
         )
     return value
 
 
 # --- what verify asks
-#
-# What `verify` asks other accountants about a mechanism: values of its parameters.
 
-#: A number as it is, or one between two ends, log-uniformly.
+#: A parameter's value as text, or two ends between which it is drawn log-uniformly.
 Size = str | tuple[float, float]
-#: Noise from next to none to much, in units of what a record moves.
-_OF_SCALES: tuple[Size, ...] = (
+#: Noise from almost none to very much, in units of the sensitivity.
+_NOISE_SCALES: tuple[Size, ...] = (
     (0.3, 0.6), (0.6, 1), (1, 2), (2, 4.5), (4.5, 12), (12, 60), (60, 3000), "1", "2",
 )  # fmt: skip
 
@@ -501,40 +501,40 @@ class AskedValues:
     An ask of docs/verification.md names the mechanism by its class, and gives the `parameters`.
     """
 
-    #: What a report calls it: Gaussian noise.
+    #: The noun of a report, such as Gaussian noise.
     called: str
     parameters: tuple[str, ...]
-    #: From harmless to extreme; the first of them are what `--quick` asks.
+    #: Values from harmless to extreme, of which `--quick` asks the first ones.
     values: tuple[str, ...]
-    #: A value at which a run tells next to nothing.
+    #: A value at which a run has almost no privacy loss.
     harmless: str
-    #: What a value that shows a fault is replaced with where that shows it too, the simplest first.
+    #: Values that replace one that shows a fault if they show it too, the simplest first.
     simple: tuple[str, ...]
-    #: Where training lies.
+    #: The ends of the values that are usual in training.
     typical: tuple[float, float]
-    #: The ends of what is drawn log-uniformly at random.
+    #: The ends between which values are drawn log-uniformly at random.
     drawn: tuple[float, float]
-    #: What meets all other levels of a question once.
-    covered: tuple[Size, ...] = _OF_SCALES
-    #: About the ρ of one run.
+    #: Levels of the value, each of which is asked once with each level of the other factors.
+    covered: tuple[Size, ...] = _NOISE_SCALES
+    #: The value ↦ zCDP's ρ of one run, roughly.
     rho: Callable[[float], float] = lambda scale: 1 / (2 * scale**2)
-    #: Values of the parameters beyond the first, where no level says another.
+    #: Values of the parameters beyond the first, where no level gives another.
     rest: tuple[str, ...] = ()
-    #: Values of the second parameter that meet all other levels.
+    #: Levels of the second parameter, each asked with each level of the other factors.
     rest_covered: tuple[str, ...] = ()
-    #: Is the first parameter the size of the noise, in the units of the query?
+    #: Is the first parameter the scale of the noise, in the units of the query?
     is_scale: bool = True
-    #: Is it a probability, of which the distance from 1 is drawn?
+    #: Is the first parameter a probability, whose distance from 1 is drawn?
     is_probability: bool = False
-    #: Is it of sums over many steps, of which a record is in one?
+    #: Is the mechanism a sum over many steps, of which a record is in one?
     is_stream: bool = False
 
 
 # --- leaves
-#
-# Mechanism: a leaf of the expression, with a curve of its own.
 
+#: The methods of which one at least makes a class one with a curve of its own.
 _CURVE = {"curve", "excess", "at_one", "at_infinity"}
+#: What to write for an attribute of a mechanism that its class leaves out.
 _REMEDIES = {
     "kind": "kind = Kind.EXACT if a pair attains the curve at every order, else Kind.UPPER or "
     "Kind.LOWER",
@@ -545,20 +545,20 @@ _REMEDIES = {
     "source": "source = Source(work, place)",
 }
 
-#: Of a mechanism that is known by what is said of its privacy alone.
+#: The premise of a mechanism of which only a statement about its privacy is known.
 STATED_OF_IT = "what is stated of a mechanism's privacy holds of it"
 
 
 class Mechanism(Node):
-    """A leaf: its kind, its source, the parts of its curve; a class states what they are."""
+    """A leaf, whose class states the kind, the source and the parts of its curve."""
 
     kind: Kind
     source: Source
-    #: Of noise on a query that two records may move the opposite ways, so that its curve for a
-    #: group is that for as many times its `sensitivity` (docs/proofs/directions.md, Lemma
-    #: group-noise): the name of its other parameter.
+    #: The name of the parameter beside `sensitivity` of noise whose curve for a group of k records
+    #: is that for k times the sensitivity, because two records may move the query in opposite
+    #: directions (docs/proofs/directions.md, Lemma group-noise). It is empty for other mechanisms.
     noise_scale: str = ""
-    #: What `verify` asks other accountants about it; of a subclass, what it states itself.
+    #: The values that `verify` asks other accountants about. A subclass does not inherit them.
     asked: ClassVar[AskedValues | None] = None
     #: Does a value of the curve cost no more than a few elementary functions? This only steers.
     is_cheap = False
@@ -571,12 +571,16 @@ class Mechanism(Node):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        _refuse_another_curve(cls)
+        _refuse_second_curve(cls)
         if not cls.__dict__.keys() & {*_CURVE, "__new__"}:
             return
-        own = _up_to_its_curve(cls)
-        stated: dict[str, Any] = {n: True for one in own for n in (*one.constructor, *one.__dict__)}
-        needed = _needed(cls, own) | ({"source"} if "__new__" in cls.__dict__ else set())
+        classes = _classes_of_curve(cls)
+        stated: dict[str, Any] = {
+            n: True for base in classes for n in (*base.constructor, *base.__dict__)
+        }
+        needed = _statements_needed(cls, classes)
+        if "__new__" in cls.__dict__:
+            needed.add("source")
         stated["source"] = hasattr(cls, "source") or None
         check_stated(
             f"class {cls.__name__}", {k: v for k, v in _REMEDIES.items() if k in needed}, stated
@@ -586,15 +590,12 @@ class Mechanism(Node):
 
     @property
     def neighbours(self) -> Any:
-        """The laws of one run on neighbouring datasets, which a leaf declares where it knows them.
-
-        None where only the curve is known.
-        """
+        """The laws of one run on neighbouring datasets; None where only the curve is known."""
         return None
 
     @property
     def never_ends(self) -> bool:
-        """Is it known to be finite at every order, though no `finite_up_to` is stated?"""
+        """Is the curve known to be finite at every order, though no `finite_up_to` is stated?"""
         return False
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
@@ -609,17 +610,18 @@ class Mechanism(Node):
         return None
 
     def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
-        """The excess where nothing cancels, for arithmetics that round; `excess` unless given."""
+        """The excess by a formula in which nothing cancels, for arithmetics that round."""
         return self.excess(ctx)
 
     def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
-        """A bound that is smaller at some 1 <= α < ∞ and has no formula: in numbers it counts too.
+        """α ↦ a bound in numbers, without a formula, that is smaller than the curve at some orders.
 
-        Where it says nothing it raises a LimitError or a PrecisionError."""
+        It raises LimitError or PrecisionError at an order where it has no value.
+        """
         return None
 
     def excess_in(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
-        """The form of the excess that this arithmetic needs."""
+        """The excess in the form for the arithmetic: the stable one where it rounds."""
         return self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
 
     def excesses(self, ctx: Arithmetic) -> Iterator[Number]:
@@ -631,7 +633,7 @@ class Mechanism(Node):
         return map(self.within(ctx, direct), count(2))
 
     def is_finite_at(self, alpha: Order) -> Any:
-        """Is the curve finite at α? SymPy's condition on what is left open."""
+        """Is the curve finite at α? With free symbols the answer is SymPy's condition on them."""
         end = self.finite_up_to
         if end == INFINITY:
             return True
@@ -647,7 +649,7 @@ class Mechanism(Node):
     def within(
         self, ctx: Arithmetic, of_order: Callable[[Order], Number]
     ) -> Callable[[Order], Number]:
-        """A function of the order, ∞ where the curve is; what is open is taken to lie below."""
+        """The function of the order with ∞ where the curve is; symbolic orders count as finite."""
         if self.finite_up_to == INFINITY:
             return of_order
 
@@ -665,13 +667,14 @@ class Mechanism(Node):
         """ε(∞), the pure-DP bound."""
         raise self._unwritten("at_infinity", "ε(∞), ctx.number(INFINITY) if it is not finite")
 
-    def _unwritten(self, name: str, what: str) -> NotImplementedError:
+    def _unwritten(self, name: str, meaning: str) -> NotImplementedError:
+        """The error of a class that lacks a method of its curve."""
         return NotImplementedError(
-            f"class {type(self).__name__}: found no {name}, needed {name}(self, ctx), {what}"
+            f"class {type(self).__name__}: found no {name}, needed {name}(self, ctx), {meaning}"
         )
 
     def stated_adjacency(self) -> Adjacency:
-        """The neighbouring relation the curve is stated for: its parameter, or else it is open."""
+        """The neighbouring relation of the curve: the parameter `adjacency`, or `either`."""
         relation: Adjacency = self.fields().get("adjacency", EITHER)
         return relation
 
@@ -679,10 +682,10 @@ class Mechanism(Node):
         """The noise for `size` times the sensitivity, of the class that states `noise_scale`."""
         if not self.noise_scale:
             return None
-        kind: Any = next(one for one in type(self).__mro__ if "noise_scale" in vars(one))
-        known: Any = self
-        grown: Node = kind(getattr(known, self.noise_scale), size * known.sensitivity)
-        return grown
+        family: Any = next(base for base in type(self).__mro__ if "noise_scale" in vars(base))
+        noise: Any = self
+        noise_of_group: Node = family(getattr(noise, self.noise_scale), size * noise.sensitivity)
+        return noise_of_group
 
     def _infer(self) -> Claim:
         kind = combine([self.kind], type(self).__name__)
@@ -690,19 +693,22 @@ class Mechanism(Node):
 
 
 def order_by_order(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callable[[Order], Number]:
-    """A curve that decides something exactly at each order, made to take arrays of orders too."""
+    """The curve, which decides something at each exact order, for arrays of orders as well."""
 
     def each(alpha: Order) -> Any:
         if isinstance(alpha, np.ndarray):
-            parts = [(k, curve(array_order(one))) for k, one in enumerate(alpha)]
+            parts = [(place, curve(array_order(order))) for place, order in enumerate(alpha)]
             return LogNumber.from_parts(alpha.shape, parts)
         return curve(alpha)
 
     return each
 
 
-def _refuse_another_curve(cls: type[Mechanism]) -> None:
-    """SoundnessError for a curve of its own in the place of a base's, whose law theorems go by."""
+def _refuse_second_curve(cls: type[Mechanism]) -> None:
+    """SoundnessError where a class overrides the curve of a base class.
+
+    Theorems about the base class rely on its law, and the new curve would belong to another law.
+    """
     parts = {*_CURVE, "stable_excess", "excesses"}
     for base in cls.__mro__[1 : cls.__mro__.index(Mechanism)]:
         if cls.__dict__.keys() & parts and base.__dict__.keys() & _CURVE:
@@ -713,16 +719,16 @@ def _refuse_another_curve(cls: type[Mechanism]) -> None:
             )
 
 
-def _up_to_its_curve(cls: type[Mechanism]) -> list[type[Mechanism]]:
-    """The class and its bases, up to the first that gives a part of the curve."""
+def _classes_of_curve(cls: type[Mechanism]) -> list[type[Mechanism]]:
+    """The class and its bases, up to the first one that defines a part of the curve."""
     bases = cls.__mro__[: cls.__mro__.index(Mechanism)]
-    gives = (i for i, one in enumerate(bases) if _CURVE & one.__dict__.keys())
-    return list(bases[: next(gives, len(bases)) + 1])
+    places = (i for i, base in enumerate(bases) if _CURVE & base.__dict__.keys())
+    return list(bases[: next(places, len(bases)) + 1])
 
 
-def _needed(cls: type[Mechanism], own: list[type[Mechanism]]) -> set[str]:
-    """What the classes that make the curve have to state of it."""
-    kind = next((one.__dict__["kind"] for one in own if "kind" in one.__dict__), None)
-    of_a_base = cls.__mro__[len(own) : cls.__mro__.index(Mechanism)]
-    restated = {name for one in of_a_base for name in one.__dict__ if name in _REMEDIES}
+def _statements_needed(cls: type[Mechanism], classes: list[type[Mechanism]]) -> set[str]:
+    """The attributes that the classes which define a curve have to state of it."""
+    kind = next((base.__dict__["kind"] for base in classes if "kind" in base.__dict__), None)
+    bases = cls.__mro__[len(classes) : cls.__mro__.index(Mechanism)]
+    restated = {name for base in bases for name in base.__dict__ if name in _REMEDIES}
     return {"kind"} | restated | (set() if kind is Kind.UPPER else {"attained"})

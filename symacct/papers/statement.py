@@ -225,7 +225,7 @@ def _sentences(guarantee: Guarantee, m: Node, digits: int, preface: str) -> Iter
         yield filled(
             "With a probability of at most ${least}$, which is part of $δ$, something fails, and "
             "all of the data may be told; what follows is about all that does not fail.",
-            least=parts.least,
+            least=parts.failure_text,
         )
     yield _accounting(guarantee)
     if guarantee.note:
