@@ -14,7 +14,7 @@ from symacct.export.description import OWN_CURVE, about, is_open, kind_label
 from symacct.kernel.accountant import ENGINES, Accountant, asked_of
 from symacct.kernel.answer import Guarantee
 from symacct.kernel.arguments import By
-from symacct.kernel.claims import Adjacency, said_of
+from symacct.kernel.claims import Adjacency, with_relation
 from symacct.kernel.deadline import progress
 from symacct.kernel.exact import order
 from symacct.kernel.node import Node
@@ -28,7 +28,7 @@ _SAY_WHICH = "say which by --adjacency add_remove or --adjacency replace_one"
 def relation(m: Node, adjacency: Adjacency | None) -> Adjacency:
     """The relation of m, or the one that is said where m leaves it open."""
     stated = m.claim.adjacency
-    return stated if adjacency is None else said_of(stated, adjacency)
+    return stated if adjacency is None else with_relation(stated, adjacency)
 
 
 def answer(expr: str, adjacency: Adjacency | None = None, **question: Any) -> Guarantee:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from symacct.kernel.answer import exact_decimal
-from symacct.kernel.claims import Adjacency, Claim, Kind, Relation, said_of
+from symacct.kernel.claims import Adjacency, Claim, Kind, Relation, with_relation
 from symacct.kernel.errors import in_few_digits, is_float, is_long
 from symacct.kernel.exact import INFINITY, LazyModule, printers, sympy, text
 from symacct.kernel.node import Counted, Marked, Node, Pressing, pieces
@@ -530,7 +530,9 @@ def pictured(*nodes: Node, adjacency: str | Adjacency | None = None) -> str:
     """
     noises: dict[str, dict[str, None]] = {}
     for m in nodes:
-        stated = m.claim.adjacency if adjacency is None else said_of(m.claim.adjacency, adjacency)
+        stated = (
+            m.claim.adjacency if adjacency is None else with_relation(m.claim.adjacency, adjacency)
+        )
         noises.setdefault(neighbours_short(stated), {})[sensitivity(m)] = None
     named = (
         ", ".join(filter(None, [relation, " or ".join(filter(None, noise))]))

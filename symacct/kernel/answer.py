@@ -31,67 +31,79 @@ else:
 
 # --- rounding
 #
-# How numbers are printed: a bound on its safe side, a stated one as stated, all else outwards.
+# A bound is rounded to its safe side, a number that a user stated up, and all others outwards.
 
 _SPEC = re.compile(r"(.*?)(?:\.(\d+))?([eEfFgGn%]?)", re.DOTALL)
-_DIGITS = 6  # of a format that names none, as for a float
-_SHORT = 24  # signs up to which a number that was stated is printed in full
+#: Significant digits of a format specification without any, as for Python's float.
+_FORMAT_DIGITS = 6
+#: Characters up to which a stated number is printed in full, so that a message stays short.
+_FULL_LENGTH = 24
+#: Significant digits of a longer stated number, which tell any two doubles apart.
 _STATED_DIGITS = 17
-_FOUND_DIGITS, _FOUND_LONG = 4, 6  # of an order, and of one that is printed as it is
-_PLACES = 60  # decimals up to which a number is written as a decimal
+#: Significant digits of α and of α − 1 that are printed of an order found by a search.
+_ORDER_DIGITS = 4
+#: Characters up to which such an order is printed in full.
+_SHORT_ORDER = 6
+#: Decimals up to which a number is printed as a decimal, and not as a fraction.
+_MOST_DECIMALS = 60
 
 
 def safe(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, digits: int) -> str:
-    """The number in [low, high] to `digits` digits, on the safe side of what is proved."""
+    """The number in [low, high] to `digits` digits, rounded to the safe side of its kind."""
     return format_down(low, digits) if kind is Kind.LOWER else format_up(high, digits)
 
 
 def safe_float(low: mpmath.mpf, high: mpmath.mpf, kind: Kind) -> float:
-    """The number in [low, high] as the nearest float64 on the safe side of what is proved."""
+    """The number in [low, high] as the nearest float64 on the safe side of its kind."""
     return float_below(low) if kind is Kind.LOWER else float_above(high)
 
 
 def safe_decimal(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, places: int) -> Decimal:
-    """The number in [low, high] to `places` decimals, on the safe side of what is proved."""
+    """The number in [low, high] to `places` decimals, rounded to the safe side of its kind."""
     x = low if kind is Kind.LOWER else high
     if mpmath.isinf(x):
         return Decimal("inf") if x > 0 else Decimal("-inf")
-    return Decimal(f"{fmpz(_units(x, places, up=kind is not Kind.LOWER))}e{-places}")
+    return Decimal(f"{fmpz(_whole_units(x, places, up=kind is not Kind.LOWER))}e{-places}")
 
 
 def safe_format(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, spec: str) -> str:
-    """The number in [low, high] as e, f, g or % of an f-string print it, on the safe side."""
+    """The number in [low, high] by a format such as .6g or .2%, rounded to the safe side."""
     match = _SPEC.fullmatch(spec)
     assert match is not None  # noqa: S101  # it takes any text
     front, letter = match[1], match[3]
-    precision = int((match[2] or str(_DIGITS))[:_SHORT])
+    precision = int((match[2] or str(_FORMAT_DIGITS))[:_FULL_LENGTH])
     limits.check("digits", precision, "format, digits")
     if letter in ("f", "F", "%"):
         number = safe_decimal(low, high, kind, precision + 2 * (letter == "%"))
     else:
         digits = precision + 1 if letter in ("e", "E") else max(1, precision)
         number = _as_decimal(safe(low, high, kind, digits))
-    shown: Any = number if number.is_finite() else float(number)
+    value: Any = number if number.is_finite() else float(number)
     try:
-        return format(shown, f"{front}.{precision}{letter}")
+        return format(value, f"{front}.{precision}{letter}")
     except ValueError:
         raise DomainError(f"format: found {spec!r}, needed one such as .6g, .3f, .2e") from None
 
 
 def given(x: Fraction) -> str:
-    """A stated number, which holds for every larger one: in full where short, else rounded up."""
-    full = (exact_decimal(x), text(x))
-    short = [one for one in full if one is not None and len(one) <= _SHORT]
-    return short[0] if short else rational_text(x, _STATED_DIGITS, up=True)
+    """The text of a stated number: in full where it is short, else rounded up.
+
+    Rounding up is safe, because a guarantee holds for every larger ε or δ.
+    """
+    texts = (exact_decimal(x), text(x))
+    short_texts = [
+        candidate for candidate in texts if candidate is not None and len(candidate) <= _FULL_LENGTH
+    ]
+    return short_texts[0] if short_texts else rational_text(x, _STATED_DIGITS, up=True)
 
 
 def exact_decimal(number: Fraction) -> str | None:
     """The decimal that equals the number, 1e-5 for a small power of ten; None if there is none."""
     rest, places = number.denominator, 0
-    while places <= _PLACES and (rest % 2 == 0 or rest % 5 == 0):
+    while places <= _MOST_DECIMALS and (rest % 2 == 0 or rest % 5 == 0):
         rest //= next(factor for factor in (10, 2, 5) if rest % factor == 0)
         places += 1
-    if rest != 1 or places > _PLACES:
+    if rest != 1 or places > _MOST_DECIMALS:
         return None
     scaled = number * 10**places
     digits, sign = str(fmpz(abs(scaled.numerator))), "-" if number < 0 else ""
@@ -105,19 +117,21 @@ def exact_decimal(number: Fraction) -> str | None:
 
 
 def rational_text(x: Fraction, digits: int, up: bool) -> str:
-    """A fraction rounded once, up or down; all its digits where they are fewer.
+    """The decimal of a fraction, rounded once, up or down, to at most `digits` digits.
 
     >>> rational_text(Fraction(1, 3), 5, up=True), rational_text(Fraction(1, 4), 5, up=True)
     ('0.33334', '0.25')
     """
     rounding = decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR
-    wide = decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
-    found = wide.divide(Decimal(x.numerator), Decimal(x.denominator))
-    return f"{found:f}" if -6 < found.adjusted() < digits else f"{found:e}".replace("+", "")
+    context = decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
+    quotient = context.divide(Decimal(x.numerator), Decimal(x.denominator))
+    return (
+        f"{quotient:f}" if -6 < quotient.adjusted() < digits else f"{quotient:e}".replace("+", "")
+    )
 
 
 def order_text(alpha: int | float | Fraction, digits: int = 6) -> str:
-    """An order to so many digits, which is no bound: the nearest, above where floats end."""
+    """The text of an order, rounded to the nearest; beyond the floats it is rounded up."""
     if alpha == INFINITY:
         return "∞"
     if alpha < 10**300:
@@ -126,17 +140,17 @@ def order_text(alpha: int | float | Fraction, digits: int = 6) -> str:
 
 
 def found_order(alpha: int | float | Fraction) -> str:
-    """An order that a search found: a short decimal as it is, else four digits of α and of α − 1.
+    """The text of a best order: in full where it is short, else four digits of α and of α − 1.
 
     ε is flat about its best order, so its digits settle only half as many of the order.
     """
-    if 1 < alpha < 10**_FOUND_LONG:
+    if 1 < alpha < 10**_SHORT_ORDER:
         full = exact_decimal(Fraction(alpha))
-        if full is not None and len(full) <= _FOUND_LONG:
+        if full is not None and len(full) <= _SHORT_ORDER:
             return full
-        ones = -math.floor(math.log10(Fraction(alpha) - 1))
-        return order_text(alpha, _FOUND_DIGITS + max(0, ones, -ones - _FOUND_DIGITS + 1))
-    return order_text(alpha, _FOUND_DIGITS)
+        magnitude = -math.floor(math.log10(Fraction(alpha) - 1))
+        return order_text(alpha, _ORDER_DIGITS + max(0, magnitude, -magnitude - _ORDER_DIGITS + 1))
+    return order_text(alpha, _ORDER_DIGITS)
 
 
 def nearest_float(x: Fraction | float) -> float:
@@ -166,12 +180,12 @@ def float_below(x: mpmath.mpf) -> float:
 
 
 def format_shared(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> str:
-    """The digits that both ends share, at most `digits`; or the decimal that 9s and 0s round to."""
+    """The digits that both ends share when truncated, or when rounded; at most `digits`."""
     if mpmath.isinf(high):
         return "inf" if mpmath.isinf(low) else f"[{format_down(low, 5)}, inf]"
     if high < 0:
         return "-" + format_shared(minus(high), minus(low), digits)
-    for count in range(_most_shared(low, high, digits), 0, -1):
+    for count in range(_shared_digits_bound(low, high, digits), 0, -1):
         for rounding in (arb.floor, _nearest):
             a, b = (_rounded(end, count, rounding) for end in (low, high))
             if a == b:
@@ -193,8 +207,8 @@ def format_down(x: mpmath.mpf, digits: int) -> str:
     return "inf" if mpmath.isinf(x) else _decimal_text(*_rounded(x, digits, arb.floor))
 
 
-def _most_shared(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> int:
-    """No more than this many digits, at most `digits`, can two ends share, low <= high, high >= 0.
+def _shared_digits_bound(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> int:
+    """An upper bound of the digits that two ends share, for low <= high and high >= 0.
 
     Ends that truncate or round to the same `count` digits are less than a unit of the last one
     apart, or low rounds up to 10^count of its units and high is less than 5.5 away. In each case
@@ -221,11 +235,12 @@ def _rounded(x: mpmath.mpf, digits: int, whole: Callable[[arb], arb]) -> tuple[i
     def rounded() -> fmpz | None:
         return whole(_times_ten_to(x, digits - 1 - exponent)).unique_fmpz()
 
-    leading = int(_first_answer(bits(x) + 4 * digits, rounded))
+    leading = int(_at_rising_precision(bits(x) + 4 * digits, rounded))
     return (exponent + 1, leading // 10) if leading == 10**digits else (exponent, leading)
 
 
 def _nearest(x: arb) -> arb:
+    """⌊x + ½⌋, the nearest whole number."""
     return (x + arb(0.5)).floor()
 
 
@@ -243,14 +258,14 @@ def _log_ratio(x: mpmath.mpf, unit: mpmath.mpf) -> int:
             return near
         return near - 1 if left < 1 else None
 
-    return int(_first_answer(bits(x, unit), largest))
+    return int(_at_rising_precision(bits(x, unit), largest))
 
 
-def _first_answer(bits: int, question: Callable[[], Any]) -> Any:
-    """What balls of growing precision answer first; None is no answer.
+def _at_rising_precision(bits: int, question: Callable[[], Any]) -> Any:
+    """The answer to a question about balls at the first precision at which it is not None.
 
-    As few bits are used as the answer needs: exact powers of ten may have millions. Ties are
-    decided too, for then all the numbers are exact at the bits of the longest mantissa.
+    The precision begins low, because exact powers of ten may have millions of bits. Ties are
+    decided too, because all numbers are exact at the bits of the longest mantissa.
     """
     answer = None
     while answer is None:
@@ -291,17 +306,18 @@ def _decimal_text(exponent: int, leading: int) -> str:
     return f"{mantissa}e{fmpz(exponent)}"
 
 
-def _units(x: mpmath.mpf, places: int, up: bool) -> int:
+def _whole_units(x: mpmath.mpf, places: int, up: bool) -> int:
     """x in units of 10^−places, rounded up or down to a whole number."""
     if x < 0:
-        return -_units(minus(x), places, not up)
+        return -_whole_units(minus(x), places, not up)
     size = int(x._mpf_[2] + x._mpf_[3])  # 2^size > x
     limits.check("digits", max(0, math.ceil(size * math.log10(2))) + places, "format, digits")
     whole = arb.ceil if up else arb.floor
-    return int(_first_answer(bits(x), lambda: whole(_times_ten_to(x, places)).unique_fmpz()))
+    return int(_at_rising_precision(bits(x), lambda: whole(_times_ten_to(x, places)).unique_fmpz()))
 
 
 def _as_decimal(shown: str) -> Decimal:
+    """The text as a Decimal; LimitError where its exponent is out of range."""
     try:
         return Decimal(shown)
     except decimal.InvalidOperation:
@@ -314,12 +330,13 @@ def minus(x: mpmath.mpf) -> mpmath.mpf:
 
 
 # --- enclosures and guarantees
-#
-# Answers: Enclosure, a number between two proven ends, and Guarantee, an (ε, δ) statement.
 
-_SHOWN_DIGITS = 10  # of a guarantee in one line
-_FAR = 10**6  # bits: of numbers as far from 1 no decimal is written out
-_LONGEST = 200  # characters of an expression in a line
+#: Significant digits of the number asked in the line that prints a guarantee.
+_LINE_DIGITS = 10
+#: The largest binary exponent of a number whose decimal is computed; more digits fill no screen.
+_MOST_EXPONENT = 10**6
+#: Characters of an expression in a line.
+_LINE_LENGTH = 200
 
 
 @answered
@@ -349,32 +366,32 @@ class Enclosure:
 
     @property
     def digits(self) -> float:
-        """How many significant decimal digits are proven; ∞ for an exact value."""
+        """The number of significant decimal digits that are proved; ∞ for an exact value."""
         return INFINITY if self.exactly is not None else _shared_digits(self.lower, self.upper)
 
     @property
-    def _errs(self) -> Kind:
-        """The kind of bound that a rounded value stays."""
+    def _safe_kind(self) -> Kind:
+        """The kind that a rounded value keeps: rounded down for a lower bound, else up."""
         return self.claim.kind
 
     def __float__(self) -> float:
-        return safe_float(self.lower, self.upper, self._errs)
+        return safe_float(self.lower, self.upper, self._safe_kind)
 
     def known_to_be(self, value: Fraction | None) -> Self:
-        """This enclosure of a number that is the fraction, if that is within its ends."""
+        """The enclosure with the fraction as its exact value, if that is between its ends."""
         if value is None or mpmath.isinf(self.upper):
             return self
         within = to_fraction(self.lower) <= value <= to_fraction(self.upper)
         return replace(self, exactly=value) if within else self
 
     def decimal(self, digits: int | None = None) -> Fraction | None:
-        """The one number of so many digits between the ends, where there is one."""
+        """The smallest decimal of so many digits between the ends; None where there is none."""
         ends = self.lower, self.upper
-        if mpmath.isinf(self.upper) or any(abs(end._mpf_[2]) > _FAR for end in ends):
+        if mpmath.isinf(self.upper) or any(abs(end._mpf_[2]) > _MOST_EXPONENT for end in ends):
             return None
-        up = rational_text(to_fraction(self.lower), self._shown(digits), up=True)
-        found = Fraction(Decimal(up))  # Python reads no integer of more than 4,300 digits
-        return found if found <= to_fraction(self.upper) else None
+        up = rational_text(to_fraction(self.lower), self._digits_shown(digits), up=True)
+        decimal = Fraction(Decimal(up))  # Python reads no integer of more than 4,300 digits
+        return decimal if decimal <= to_fraction(self.upper) else None
 
     def __str__(self) -> str:
         if self.exactly is not None:
@@ -384,10 +401,10 @@ class Enclosure:
     def __format__(self, spec: str) -> str:
         if not spec:
             return str(self)
-        return safe_format(self.lower, self.upper, self._errs, spec)
+        return safe_format(self.lower, self.upper, self._safe_kind, spec)
 
     def __round__(self, places: int | None = None) -> Decimal | int:
-        rounded = safe_decimal(self.lower, self.upper, self._errs, places or 0)
+        rounded = safe_decimal(self.lower, self.upper, self._safe_kind, places or 0)
         return int(rounded) if places is None else rounded
 
     def __repr__(self) -> str:
@@ -410,29 +427,30 @@ class Enclosure:
     def rounded(self, digits: int | None = None) -> str:
         """The number rounded to `digits` significant digits: upwards, a lower bound downwards."""
         if self.exactly is not None:
-            up = self._errs is not Kind.LOWER
-            return rational_text(self.exactly, self._shown(digits), up)
-        return safe(self.lower, self.upper, self._errs, digits or self.digits_asked)
+            up = self._safe_kind is not Kind.LOWER
+            return rational_text(self.exactly, self._digits_shown(digits), up)
+        return safe(self.lower, self.upper, self._safe_kind, digits or self.digits_asked)
 
     def how_rounded(self, digits: int | None = None) -> str:
-        """What `rounded` does: "exactly" where it prints the number itself, else "rounded up"."""
+        """The words for what `rounded` does: "exactly", "rounded up" or "rounded down"."""
         if self.exactly is not None and Fraction(self.rounded(digits)) == self.exactly:
             return "exactly"
-        return "rounded down" if self._errs is Kind.LOWER else "rounded up"
+        return "rounded down" if self._safe_kind is Kind.LOWER else "rounded up"
 
     def rounded_up(self, digits: int | None = None) -> str:
         """The upper end, rounded upwards to `digits` significant digits."""
         if self.exactly is not None:
-            return rational_text(self.exactly, self._shown(digits), up=True)
-        return format_up(self.upper, self._shown(digits))
+            return rational_text(self.exactly, self._digits_shown(digits), up=True)
+        return format_up(self.upper, self._digits_shown(digits))
 
     def rounded_down(self, digits: int | None = None) -> str:
         """The lower end, rounded downwards to `digits` significant digits."""
         if self.exactly is not None:
-            return rational_text(self.exactly, self._shown(digits), up=False)
-        return format_down(self.lower, self._shown(digits))
+            return rational_text(self.exactly, self._digits_shown(digits), up=False)
+        return format_down(self.lower, self._digits_shown(digits))
 
-    def _shown(self, digits: int | None) -> int:
+    def _digits_shown(self, digits: int | None) -> int:
+        """The number of digits to print: `digits`, or those asked for."""
         return self.digits_asked if digits is None else arguments.digits(digits)
 
     def as_dict(self) -> dict[str, Any]:
@@ -449,22 +467,22 @@ class Enclosure:
 
 
 class Bound(Enclosure):
-    """An ε or δ to be relied on: `str(x)` too is on the safe side of what is proved."""
+    """An ε or δ of a guarantee, whose text too is rounded to the safe side."""
 
     def __str__(self) -> str:
         return self.rounded()
 
 
 class ErrorBound(Bound):
-    """An error of an attacker's test to be relied on: less of it is said than is proved."""
+    """An error of an attacker's test, which is rounded down: a smaller one is safe to report."""
 
     @property
-    def _errs(self) -> Kind:
+    def _safe_kind(self) -> Kind:
         return Kind.LOWER
 
 
 def bound(x: Enclosure, kind: Kind) -> Bound:
-    """An enclosed number as a Bound of this kind."""
+    """The enclosed number as a Bound of the given kind."""
     if isinstance(x, Bound) and x.claim.kind is kind:
         return x
     claim = x.claim if x.claim.kind is kind else replace(x.claim, kind=kind)
@@ -472,7 +490,7 @@ def bound(x: Enclosure, kind: Kind) -> Bound:
 
 
 def error_bound(x: Enclosure) -> ErrorBound:
-    """An enclosed number as an ErrorBound."""
+    """The enclosed number as an ErrorBound."""
     return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked, x.exactly)
 
 
@@ -498,7 +516,7 @@ class Guarantee(GuaranteeQuestions):
     0.79432 upper
     """
 
-    epsilon: Bound | Any  # the number asked; what was given is a Fraction
+    epsilon: Bound | Any  # a Bound if it was asked for, a Fraction if it was given
     delta: Bound | Any
     alpha: Order
     conversion: str
@@ -507,36 +525,38 @@ class Guarantee(GuaranteeQuestions):
     optimal: bool
     #: Why the number is not final, in words: fewer digits than asked, or no exact profile in time.
     note: str = ""
-    #: Is it the profile itself, which is no conversion of one order?
+    #: Is it by the privacy profile, which reads no Rényi order?
     needs_no_order: bool = field(default=False, repr=False, compare=False)
     #: The expression that was asked, for `statement()`.
     mechanism: Node | None = field(default=None, repr=False, compare=False)
-    #: Was the smallest number asked for that is proved, by whichever conversion?
+    #: Is it the smallest number proved by any conversion, because none was named?
     is_best: bool = field(default=False, repr=False, compare=False)
-    #: Why the exact profile does not give it, in words, where that was asked.
+    #: Why the exact profile does not give the number, in words, where it was asked.
     not_exact: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if Kind.LOWER in (self.kind, self.claim.kind):
             raise SoundnessError("Guarantee: found a lower bound, which guarantees nothing")
         name = "epsilon" if isinstance(self.epsilon, Enclosure) else "delta"
-        asked = bound(getattr(self, name), self.kind)
-        if name == "delta" and asked.upper > 1:  # what was worked out may exceed it, δ does not
-            most = mpmath.mpf(1)
-            asked = replace(asked, lower=min(asked.lower, most), upper=most)
-        object.__setattr__(self, name, asked)
+        number = bound(getattr(self, name), self.kind)
+        if (
+            name == "delta" and number.upper > 1
+        ):  # a computed bound may exceed 1, which δ never does
+            one = mpmath.mpf(1)
+            number = replace(number, lower=min(number.lower, one), upper=one)
+        object.__setattr__(self, name, number)
 
     def __float__(self) -> float:
         return float(self.asked)
 
     def of(self, mechanism: Node) -> Guarantee:
-        """This guarantee for the expression that was asked."""
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, mechanism=mechanism)
-        return made
+        """The guarantee with the expression that it is about."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__, mechanism=mechanism)
+        return copy
 
     def under(self, adjacency: str | Adjacency) -> Guarantee:
-        """This guarantee, with the relation said for which the parameters were stated.
+        """The guarantee with the neighbouring relation for which the parameters were stated.
 
         `adjacency` is "add_remove" or "replace_one". Raises AdjacencyError where the mechanism's
         own relation is another one.
@@ -550,7 +570,7 @@ class Guarantee(GuaranteeQuestions):
 
     @property
     def letter(self) -> str:
-        """ε or δ: the one that was asked for."""
+        """The letter of the number that was asked for, ε or δ."""
         return "ε" if self.epsilon is self.asked else "δ"
 
     @property
@@ -561,19 +581,23 @@ class Guarantee(GuaranteeQuestions):
         return number
 
     def __str__(self) -> str:
-        return self._pair(shown(self.asked))
+        return self._line(shown(self.asked))
 
-    def _pair(self, asked: str) -> str:
-        """What is guaranteed, the number asked printed so, and how."""
-        given = shown(self.given)
-        pair = f"{asked}, {given}" if self.epsilon is self.asked else f"{given}, {asked}"
+    def _line(self, asked_text: str) -> str:
+        """The guarantee in a line, with a text of the number asked for."""
+        given_text = shown(self.given)
+        pair = (
+            f"{asked_text}, {given_text}"
+            if self.epsilon is self.asked
+            else f"{given_text}, {asked_text}"
+        )
         relation = str(self.claim.adjacency).replace("either", "either relation")
         note = f"; {self.note}" if self.note else ""
-        return f"({pair})-DP under {relation}{self._by}{note}"
+        return f"({pair})-DP under {relation}{self._proof_words}{note}"
 
     @property
-    def _by(self) -> str:
-        """By what it is proved; what is only an upper bound is never called exact."""
+    def _proof_words(self) -> str:
+        """The words for what proves the number; an upper bound is never called exact."""
         if not self.needs_no_order:
             order = found_order(self.alpha)
             return f" at order {order} by the {self.conversion} conversion"
@@ -582,12 +606,12 @@ class Guarantee(GuaranteeQuestions):
         return ", an upper bound by the profile of a dominating pair"
 
     def __format__(self, spec: str) -> str:
-        """As `str`, the number asked as the format says, on its safe side."""
-        return self._pair(format(self.asked, spec)) if spec else str(self)
+        """The text of `str`, with the number asked for in a format and on its safe side."""
+        return self._line(format(self.asked, spec)) if spec else str(self)
 
     @property
     def may_be_less(self) -> str:
-        """How a smaller number may be had, in words; nothing if this is the number to report."""
+        """The question that may give a smaller number; empty if this is the one to report."""
         if self.needs_no_order or self.is_best:
             return ""
         question = "epsilon" if self.epsilon is self.asked else "delta"
@@ -613,7 +637,7 @@ class Guarantee(GuaranteeQuestions):
 def from_ball(
     x: arb, claim: Claim, digits_asked: int, certified: bool, signed: bool = False
 ) -> Enclosure:
-    """The Enclosure of a ball; unless `signed` the value is known not to be below 0."""
+    """The enclosure of a ball, whose value is known to be at least 0 unless it is `signed`."""
     bits = 64
     if x.is_finite():
         # A midpoint of few bits may have a radius far below them.
@@ -627,7 +651,7 @@ def from_ball(
 
 
 def relative_digits(x: arb) -> float:
-    """How many significant digits both ends of a ball share; ∞ for an exact one, <= 0 for none."""
+    """The number of significant digits of a ball; ∞ for an exact one, <= 0 for none."""
     if x.is_exact():
         return INFINITY
     if not x.is_finite():
@@ -643,7 +667,7 @@ def to_fraction(x: mpmath.mpf) -> Fraction:
 
 
 def to_ball(x: mpmath.mpf) -> arb:
-    """The exact value as a ball: a tail of e^(−10¹⁰) has no fraction that memory holds."""
+    """The exact value of an mpf as a ball, also where its fraction would not fit into memory."""
     if not mpmath.isfinite(x):
         return arb("inf") if x > 0 else arb.nan()
     sign, mantissa, power, _ = x._mpf_
@@ -651,6 +675,7 @@ def to_ball(x: mpmath.mpf) -> arb:
 
 
 def _shared_digits(low: mpmath.mpf, high: mpmath.mpf) -> float:
+    """The number of significant digits that two ends share; ∞ if they are equal."""
     if low == high:
         return INFINITY
     if high < 0:
@@ -661,6 +686,7 @@ def _shared_digits(low: mpmath.mpf, high: mpmath.mpf) -> float:
 
 
 def _mpf(x: arb) -> mpmath.mpf:
+    """The exact midpoint of a ball as an mpf; ∞ where it is not finite."""
     if not x.is_finite():
         return mpmath.inf
     mantissa, power = x.man_exp()
@@ -669,9 +695,9 @@ def _mpf(x: arb) -> mpmath.mpf:
 
 
 def _ends(other: Enclosure | Numeric, bits: int) -> tuple[mpmath.mpf, mpmath.mpf]:
-    """Both ends of what is compared with numbers of so many bits.
+    """The ends of a number, close enough to compare it with numbers of so many bits.
 
-    A number m/2^k that is not p/q differs from it by 1/(q 2^k) at least.
+    A number m/2^k that is not p/q differs from it by at least 1/(q 2^k).
     """
     if isinstance(other, Enclosure):
         return other.lower, other.upper
@@ -688,6 +714,7 @@ def _ends(other: Enclosure | Numeric, bits: int) -> tuple[mpmath.mpf, mpmath.mpf
 
 
 def _decided(yes: bool, no: bool, left: Enclosure, right: Enclosure | Numeric) -> bool:
+    """The result of a comparison; PrecisionError where it is proved neither true nor false."""
     if not yes and not no:
         raise PrecisionError(
             f"cannot decide how {left} compares with {right}: the enclosures overlap",
@@ -696,16 +723,16 @@ def _decided(yes: bool, no: bool, left: Enclosure, right: Enclosure | Numeric) -
     return yes
 
 
-def shown(x: Enclosure | Fraction, digits: int = _SHOWN_DIGITS) -> str:
-    """A number asked to a few digits on its safe side, or a number given."""
+def shown(x: Enclosure | Fraction, digits: int = _LINE_DIGITS) -> str:
+    """The text of a number: one asked for rounded to its safe side, or a given one."""
     return x.rounded(digits) if isinstance(x, Enclosure) else given(x)
 
 
 def shortened(expression: str) -> str:
-    """The head of a long expression: whole terms of a sum, or at least whole numbers."""
-    if len(expression) <= _LONGEST:
+    """The first terms of a long expression, or its first words where it is no sum."""
+    if len(expression) <= _LINE_LENGTH:
         return expression
-    head = expression[:_LONGEST]
+    head = expression[:_LINE_LENGTH]
     terms, plus, _ = head.rpartition(" + ")
     return f"{terms} + …" if plus else f"{head.rpartition(' ')[0]} …"
 
@@ -715,35 +742,34 @@ def _as_json(x: Bound | Fraction) -> dict[str, Any] | str:
 
 
 # --- the digits asked for
-#
-# The digits asked for: a precision that is doubled until they are there.
 
+#: Bits beyond those of the digits asked, which mostly cover the rounding of one evaluation.
 GUARD_BITS = 32
 
 
 def to_digits(
-    value: Callable[[], tuple[arb, Claim]], digits: int, what: Callable[[], str], bits: int = 0
+    value: Callable[[], tuple[arb, Claim]], digits: int, subject: Callable[[], str], bits: int = 0
 ) -> tuple[arb, Claim, int]:
-    """A ball with the digits asked, at a precision doubled until it has them."""
+    """A ball with the digits asked, its claim and its bits, which are doubled until it has them."""
     ball = arb(0)
     for working in doubled(bits or first_bits(digits)):
         with precision(working):
             ball, claim = value()
             if ball.is_exact() or relative_digits(ball) >= digits:
                 return ball, claim, working
-    raise undecided(what(), digits, ball.is_nan())
+    raise undecided(subject(), digits, ball.is_nan())
 
 
-def undecided(what: str, digits: int, is_none: bool = False) -> PrecisionError:
-    """What to raise where the digits asked are beyond the limit on bits."""
+def undecided(subject: str, digits: int, is_none: bool = False) -> PrecisionError:
+    """The error of digits that the limit on bits does not reach."""
     remedy = "ask for fewer digits, or raise the limit bits"
     if is_none:
         remedy = "the formula gave no number at all; in a class of your own state finite_up_to, in "
         remedy += "a theorem of your own orders that leave out those at which it divides by 0 or ∞"
     at = f"at {limits.current().bits:,} bits"
-    return PrecisionError(f"{what}: {digits} digits not reached {at}", remedy=remedy)
+    return PrecisionError(f"{subject}: {digits} digits not reached {at}", remedy=remedy)
 
 
 def first_bits(digits: int) -> int:
-    """The precision at which so many digits are first asked for."""
+    """The bits at which so many digits are first computed."""
     return math.ceil(digits * math.log2(10)) + GUARD_BITS

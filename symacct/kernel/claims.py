@@ -15,8 +15,6 @@ from symacct.kernel.errors import AdjacencyError, DomainError, SoundnessError, e
 from symacct.kernel.exact import INFINITY, Order, is_real
 
 # --- claims
-#
-# What is claimed about a curve: adjacency, kind, orders, source; and the rule that infers it.
 
 
 class Kind(Enum):
@@ -43,24 +41,27 @@ class Kind(Enum):
         return self.value
 
 
-def combine(kinds: Iterable[Kind], what: str) -> Kind:
-    """Exact only if all are; upper if none is lower; lower if none is upper; or SoundnessError."""
-    found = set(kinds)
-    if Kind.NEITHER in found:
+def combine(kinds: Iterable[Kind], subject: str) -> Kind:
+    """The kind of a sum of curves: exact if all are, else upper or lower.
+
+    Raises SoundnessError for an upper bound together with a lower one, and for an approximation.
+    """
+    distinct = set(kinds)
+    if Kind.NEITHER in distinct:
         raise SoundnessError(
-            f"{what}: found an approximation, which bounds nothing; "
+            f"{subject}: found an approximation, which bounds nothing; "
             "needed an exact, an upper or a lower curve"
         )
-    if {Kind.UPPER, Kind.LOWER} <= found:
+    if {Kind.UPPER, Kind.LOWER} <= distinct:
         raise SoundnessError(
-            f"{what}: found an upper bound together with a lower one, which bounds nothing; "
+            f"{subject}: found an upper bound together with a lower one, which bounds nothing; "
             "needed all upper (or exact) or all lower (or exact)"
         )
-    return next((kind for kind in (Kind.UPPER, Kind.LOWER) if kind in found), Kind.EXACT)
+    return next((kind for kind in (Kind.UPPER, Kind.LOWER) if kind in distinct), Kind.EXACT)
 
 
 class Relation(Enum):
-    """Which datasets are neighbours."""
+    """A relation of the field between neighbouring datasets; `EITHER` leaves it open."""
 
     EITHER = "either"
     ADD_REMOVE = "add_remove"
@@ -83,7 +84,7 @@ class Adjacency:
         suffix = f", groups of {self.group}" if self.group > 1 else ""
         return self.relation.value + suffix
 
-    def meet(self, other: Adjacency, what: str) -> Adjacency:
+    def meet(self, other: Adjacency, subject: str) -> Adjacency:
         """The pairs of datasets that belong to both relations.
 
         A curve for groups also holds for smaller groups. Groups of 2 under add/remove contain every
@@ -96,14 +97,14 @@ class Adjacency:
         relations = {self.relation, other.relation} - {Relation.EITHER}
         if len(relations) < 2:
             return Adjacency(next(iter(relations), Relation.EITHER), group)
-        by_relation = {one.relation: one for one in (self, other)}
+        by_relation = {side.relation: side for side in (self, other)}
         added, replaced = map(by_relation.get, (Relation.ADD_REMOVE, Relation.REPLACE_ONE))
         if added is not None and replaced is not None and added.group >= 2:
             return Adjacency(Relation.REPLACE_ONE, min(added.group // 2, replaced.group))
-        both = " and ".join(sorted(one.relation.value for one in (self, other)))
+        names = " and ".join(sorted(side.relation.value for side in (self, other)))
         remedy = "GroupPrivacy(m, 2) turns an add_remove curve into one that covers replace_one"
         raise AdjacencyError(
-            f"{what}: found {both} together, needed one neighbouring relation",
+            f"{subject}: found {names} together, needed one neighbouring relation",
             remedy=remedy if added is not None and replaced is not None else "",
         )
 
@@ -121,7 +122,7 @@ def adjacency(value: object) -> Adjacency:
     if isinstance(value, Adjacency):
         return value
     name = re.sub("[-/ ]", "_", value) if isinstance(value, str) else ""
-    relation = _NAMED.get(name) if isinstance(value, str) else value
+    relation = _RELATIONS.get(name) if isinstance(value, str) else value
     if not isinstance(relation, Relation):
         raise DomainError(
             f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'"
@@ -129,19 +130,19 @@ def adjacency(value: object) -> Adjacency:
     return Adjacency(relation)
 
 
-_NAMED = {one.value: one for one in Relation} | {"add_or_remove": Relation.ADD_REMOVE}
+_RELATIONS = {one.value: one for one in Relation} | {"add_or_remove": Relation.ADD_REMOVE}
 
 
-def said_of(found: Adjacency, value: object) -> Adjacency:
-    """The relation found, or the one that `value` says of what leaves it open.
+def with_relation(stated: Adjacency, value: object) -> Adjacency:
+    """The adjacency, with the relation that `value` names where `stated` leaves it open.
 
-    Raises AdjacencyError where another relation was found.
+    Raises AdjacencyError where `stated` has another relation.
     """
     relation = adjacency(value).relation
-    if Relation.EITHER in (found.relation, relation) or found.relation is relation:
-        return found if relation is Relation.EITHER else replace(found, relation=relation)
+    if Relation.EITHER in (stated.relation, relation) or stated.relation is relation:
+        return stated if relation is Relation.EITHER else replace(stated, relation=relation)
     raise AdjacencyError(
-        f"adjacency: found {relation.value}, needed {found}, which the expression is about",
+        f"adjacency: found {relation.value}, needed {stated}, which the expression is about",
         remedy=(
             "name another relation in the expression itself, as in PoissonSubsample(Gaussian(5), "
             "'1/100', adjacency='replace_one')"
@@ -151,9 +152,9 @@ def said_of(found: Adjacency, value: object) -> Adjacency:
 
 def kind(value: object) -> Kind:
     """The Kind a user named: "exact", "upper" or "lower"."""
-    for known in (Kind.EXACT, Kind.UPPER, Kind.LOWER):
-        if value is known or (isinstance(value, str) and value == known.value):
-            return known
+    for candidate in (Kind.EXACT, Kind.UPPER, Kind.LOWER):
+        if value is candidate or (isinstance(value, str) and value == candidate.value):
+            return candidate
     raise DomainError(f"kind: found {echo(value)}, needed 'exact', 'upper' or 'lower'")
 
 
@@ -190,7 +191,7 @@ class Orders:
 
     @property
     def words(self) -> str:
-        """What it is called, with the mathematics between dollar signs."""
+        """The set of orders in words, with the mathematics between dollar signs."""
         if self.first == INFINITY:
             return "$α = ∞$"
         sort = "integer" if self.whole else "real"
@@ -211,12 +212,12 @@ _ORDERS = {
 
 def orders(value: object) -> Orders:
     """The Orders a user named: "integer" from 2 on, "real" from 1 on, or as they are printed."""
-    found = _ORDERS.get(value) if isinstance(value, str) else value
-    if not isinstance(found, Orders):
+    named = _ORDERS.get(value) if isinstance(value, str) else value
+    if not isinstance(named, Orders):
         raise DomainError(
             f"orders: found {echo(value)}, needed 'integer', 'real' or a set such as INTEGER_ORDERS"
         )
-    return found
+    return named
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Proof:
-    """What proves a number that no theorem for by= gives: its code, and the place of its proof."""
+    """The code and the place of a proof that is no theorem for by=."""
 
     code: str
     source: Source
@@ -278,18 +279,18 @@ class Claim:
         names = ", ".join(self.theorems)
         trust = "" if self.certified else ", not certified"
         by = f" by {names}" if names else ""
-        where = "; ".join(str(one) for one in (self.adjacency, self.orders) if one is not None)
+        where = "; ".join(str(part) for part in (self.adjacency, self.orders) if part is not None)
         return f"{self.kind} ({where}){by}{trust}"
 
     def by(self, *proofs: Proof) -> Claim:
-        """The claim, with the codes and the places of what else it rests on."""
+        """The claim, with the codes and the places of further proofs that it rests on."""
         codes = dict.fromkeys((*self.theorems, *(proof.code for proof in proofs)))
         places = dict.fromkeys((*self.sources, *(proof.source for proof in proofs)))
         return replace(self, theorems=(*codes,), sources=(*places,))
 
     def under(self, adjacency: object) -> Claim:
-        """The claim, with the relation said that it leaves open."""
-        return replace(self, adjacency=said_of(self.adjacency, adjacency))
+        """The claim, with a relation in the place of an open one."""
+        return replace(self, adjacency=with_relation(self.adjacency, adjacency))
 
     def as_dict(self) -> dict[str, Any]:
         """The claim for JSON."""
@@ -304,62 +305,66 @@ class Claim:
 
 
 def narrowed_claim(claim: Claim, adjacency: Adjacency) -> Claim:
-    """The claim of the same curve for these pairs: exact becomes upper, lower is refused."""
+    """The claim of a curve for groups, read for smaller groups: exact becomes upper.
+
+    Raises SoundnessError for a lower bound.
+    """
     if claim.adjacency.group <= adjacency.group or claim.kind is Kind.NEITHER:
         return claim
-    what = f"a curve for {claim.adjacency}, read for {adjacency}"
-    return replace(claim, kind=combine([claim.kind, Kind.UPPER], what))
+    subject = f"a curve for {claim.adjacency}, read for {adjacency}"
+    return replace(claim, kind=combine([claim.kind, Kind.UPPER], subject))
 
 
-#: A field that decides a claim, which its author states: nothing stands in for it.
+#: The default of a field that decides a claim, so that its author has to state it.
 UNSTATED: Any = None
 
 
-def check_stated(what: str, remedies: Mapping[str, str], stated: Mapping[str, Any]) -> None:
-    """SoundnessError naming all that decides a claim and was left out, with what to write."""
+def check_stated(subject: str, remedies: Mapping[str, str], stated: Mapping[str, Any]) -> None:
+    """SoundnessError if fields that decide a claim are not stated; it names all of them."""
     missing = [name for name in remedies if stated.get(name) is UNSTATED]
     if missing:
         needed = "; ".join(remedies[name] for name in missing)
         raise SoundnessError(
-            f"{what}: found no {' and no '.join(missing)}, needed its author to state what "
+            f"{subject}: found no {' and no '.join(missing)}, needed its author to state what "
             f"decides its claim",
             remedy=f"write {needed}",
         )
 
 
-def check_sorts(
-    what: str, sorts: Mapping[str, Any], remedies: Mapping[str, str], of: Mapping[str, Any]
+def check_types(
+    subject: str, types: Mapping[str, Any], remedies: Mapping[str, str], values: Mapping[str, Any]
 ) -> None:
-    """DomainError for what is stated as something else, as kind="lower", which is no Kind."""
-    for name, sort in sorts.items():
-        value = of[name]
-        if not isinstance(value, sort):
-            raise DomainError(f"{what}, {name}: found {echo(value)}, needed {remedies[name]}")
+    """DomainError if a field has another type than the stated one, as kind="lower" has."""
+    for name, expected in types.items():
+        value = values[name]
+        if not isinstance(value, expected):
+            raise DomainError(f"{subject}, {name}: found {echo(value)}, needed {remedies[name]}")
 
 
 # Proved in docs/proofs/certificates.md, Lemma slack.
-def infer(what: str, stated: Claim, premises: Iterable[Claim], monotone: bool) -> Claim:
-    """The one rule: what a statement yields when its premises are replaced by what is known.
+def infer(subject: str, stated: Claim, premises: Iterable[Claim], monotone: bool) -> Claim:
+    """The claim that a statement yields from the claims of the curves that it reads.
 
-    `stated` is what it yields for exact premises. If it is nondecreasing in every value that it
-    reads (`monotone`), upper premises give an upper bound and lower premises a lower one; if not,
-    only exact premises will do. Adjacencies must meet, certificates are lost once for all.
+    `stated` is its claim for exact premises. If it is nondecreasing in every value that it reads
+    (`monotone`), upper premises give an upper bound and lower premises a lower one; if not, it
+    needs exact premises. The adjacencies are met, and one uncertified premise makes the claim
+    uncertified.
     """
     premises = tuple(premises)
-    # A statement that leaves the relation open takes over what its premises are about.
-    spoken = [premise.adjacency for premise in premises]
-    if stated.adjacency.relation is not Relation.EITHER or not spoken:
-        spoken.append(stated.adjacency)
-    adjacency = spoken[0]
-    for other in spoken[1:]:
-        adjacency = adjacency.meet(other, what)
+    # A statement that leaves the relation open is about the relation of its premises.
+    relations = [premise.adjacency for premise in premises]
+    if stated.adjacency.relation is not Relation.EITHER or not relations:
+        relations.append(stated.adjacency)
+    adjacency = relations[0]
+    for other in relations[1:]:
+        adjacency = adjacency.meet(other, subject)
     premises = tuple(narrowed_claim(premise, adjacency) for premise in premises)
     kinds = [stated.kind, *(p.kind for p in premises)]
-    # What rests on what is refuted bounds as little.
-    kind = Kind.NEITHER if Kind.NEITHER in kinds else combine(kinds, what)
+    # A claim that rests on a refuted statement bounds nothing either.
+    kind = Kind.NEITHER if Kind.NEITHER in kinds else combine(kinds, subject)
     if not monotone and any(p.kind is not Kind.EXACT for p in premises):
         raise SoundnessError(
-            f"{what}: found a curve that is only an {kind} bound, needed an exact one, "
+            f"{subject}: found a curve that is only an {kind} bound, needed an exact one, "
             "because the bound of this theorem may fall where the curve that it reads rises"
         )
     certified = stated.certified and all(p.certified for p in premises)
@@ -367,39 +372,40 @@ def infer(what: str, stated: Claim, premises: Iterable[Claim], monotone: bool) -
 
 
 # --- what attains a curve
-#
-# What attains a curve: which pair of laws, and in which direction.
 
 
 class Pairs(IntEnum):
-    """How many pairs of laws it takes, from what says the most to what says the least."""
+    """The number of pairs of laws that attain a curve, from the strongest case to the weakest."""
 
-    #: One, which dominates the mechanism, and which a measure-preserving involution swaps.
+    #: One pair, which dominates the mechanism, and which a measure-preserving involution swaps.
     SWAPPED = 0
-    #: One, whatever the other records are: a law with the record and a law without it.
+    #: One pair, whatever the other records are: a law with the record and a law without it.
     ONE = 1
-    #: Another one at another order, or one of datasets whose other records matter.
+    #: Different pairs at different orders, or pairs that depend on the other records.
     SEVERAL = 2
 
 
 class Way(IntEnum):
-    """Which direction of a record added or removed it takes, likewise."""
+    """The direction of a pair that attains a curve, from the strongest case to the weakest.
 
-    #: Either: D_α is as large of the law with the record from the one without it as the other way.
+    P is the law with the record, and Q the law without it.
+    """
+
+    #: Either direction: both have the same largest D_α.
     EITHER = 0
-    #: The law with the record, from the one without it.
+    #: D_α(P‖Q).
     ADDITION = 1
-    #: That from order 2 on, and the larger direction below.
+    #: D_α(P‖Q) from order 2 on, and the larger of the two directions below.
     ADDITION_FROM_TWO = 2
-    #: The larger direction, at each order.
+    #: The larger of the two directions, at each order.
     LARGER = 3
 
 
 @dataclass(frozen=True)
 class AttainedBy:
-    """The pairs and the way by which a curve is attained, where it is exact or a lower bound.
+    """The pairs of laws and the direction that attain an exact curve or a lower bound.
 
-    Of an upper bound it says whose curve it is; a `SWAPPED` pair then dominates the mechanism.
+    An upper bound is the curve of such pairs; a `SWAPPED` pair then dominates the mechanism.
 
     >>> from symacct import Gaussian, Laplace, PoissonSubsample, RandomAllocation
     >>> (Gaussian(1) + PoissonSubsample(Laplace(1), "1/3")).attained == ADDED
@@ -419,7 +425,7 @@ class AttainedBy:
     # Proved in docs/proofs/directions.md, Lemma one-pair.
     @property
     def by_one_pair(self) -> bool:
-        """Is it D_α(P‖Q) of one pair at every order, P the law with the record?"""
+        """Is the curve D_α(P‖Q) of one pair at every order, P the law with the record?"""
         return self.pairs <= Pairs.ONE and self.way <= Way.ADDITION
 
     def way_at(self, alpha: Order | np.ndarray) -> Way:
@@ -428,14 +434,14 @@ class AttainedBy:
             return self.way
         if isinstance(alpha, np.ndarray):
             return Way.ADDITION if bool(np.min(alpha) >= 2) else Way.LARGER
-        known = isinstance(alpha, int | float | Fraction)
-        return Way.ADDITION if known and alpha >= 2 else Way.LARGER
+        is_number = isinstance(alpha, int | float | Fraction)
+        return Way.ADDITION if is_number and alpha >= 2 else Way.LARGER
 
     # Proved in docs/proofs/directions.md, Lemma directions.
     def sampled(self) -> AttainedBy:
-        """Of a sample that holds the record or not: (1−γ)Q + γP against Q.
+        """The pairs and the direction of a sample: (1−γ)Q + γP against Q.
 
-        Of a swapped pair, and of several from order 2 on, the addition is the larger direction.
+        For a swapped pair, and for several from order 2 on, the addition is the larger direction.
         """
         pairs = max(self.pairs, Pairs.ONE)
         if self.way is not Way.EITHER:
@@ -443,29 +449,29 @@ class AttainedBy:
         return AttainedBy(pairs, Way.ADDITION if self.is_swapped else Way.ADDITION_FROM_TWO)
 
 
-#: One pair that dominates, swapped by an involution: most noise.
+#: One pair that dominates, swapped by an involution, as of most noise.
 SWAPPED = AttainedBy(Pairs.SWAPPED, Way.EITHER)
-#: One pair at every order, in the direction of the addition: samples of such noise.
+#: One pair at every order, in the direction of the addition, as of samples of such noise.
 ADDED = AttainedBy(Pairs.ONE, Way.ADDITION)
-#: One pair, in the direction that is the larger one at the order: two laws of which one is stated
-#: to be that with the record.
+#: One pair, in the direction that is larger at the order, as of two laws of which one is stated to
+#: be that with the record.
 LARGER = AttainedBy(Pairs.ONE, Way.LARGER)
-#: One of several pairs, each of which may be that of either direction.
+#: One of several pairs, among which is the exchanged pair of each.
 ANY_OF_SEVERAL = AttainedBy(Pairs.SEVERAL, Way.EITHER)
-#: Nothing is known.
+#: Pairs and directions of which nothing is known.
 UNKNOWN = AttainedBy(Pairs.SEVERAL, Way.LARGER)
 
 
 # Proved in docs/proofs/directions.md, Lemma exact-sums.
 def together(parts: Iterable[AttainedBy]) -> AttainedBy:
-    """What attains a sum, or a mean by a coin: the products of the parts' pairs."""
+    """The pairs and the direction of a composition, or of a coin's choice: products of pairs."""
     parts = tuple(parts)
     pairs = max((part.pairs for part in parts), default=Pairs.SWAPPED)
     return AttainedBy(pairs, max((part.way for part in parts), default=Way.EITHER))
 
 
 def why_no_one_way(parts: Iterable[AttainedBy], alpha: Order | np.ndarray) -> str | None:
-    """None if one direction is the larger one in all parts at this order, else the reason.
+    """The reason why no one direction is the larger one in all parts at an order; None if one is.
 
     All parts see the same two datasets, and one of these is the one with the record.
     """

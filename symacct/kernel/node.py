@@ -23,8 +23,8 @@ from symacct.kernel.claims import (
     Kind,
     Relation,
     Source,
-    check_sorts,
     check_stated,
+    check_types,
     combine,
 )
 from symacct.kernel.deadline import progress
@@ -586,7 +586,7 @@ class Mechanism(Node):
             f"class {cls.__name__}", {k: v for k, v in _REMEDIES.items() if k in needed}, stated
         )
         if isinstance(cls.__dict__.get("kind"), str):  # else it is stated, a field or a property
-            check_sorts(f"class {cls.__name__}", {"kind": Kind}, _REMEDIES, vars(cls))
+            check_types(f"class {cls.__name__}", {"kind": Kind}, _REMEDIES, vars(cls))
 
     @property
     def neighbours(self) -> Any:

@@ -38,8 +38,8 @@ from symacct.kernel.claims import (
     Orders,
     Relation,
     Source,
-    check_sorts,
     check_stated,
+    check_types,
     infer,
 )
 from symacct.kernel.errors import (
@@ -203,7 +203,7 @@ _REMEDIES = {
 }
 
 #: The type that each field of a theorem must have.
-_SORTS = {
+_TYPES = {
     **{"kind": Kind, "source": Source, "orders": Orders, "adjacency": Adjacency},
     **{"monotone": bool, "applies": Callable},
 }
@@ -281,7 +281,7 @@ class Theorem:
     def __post_init__(self) -> None:
         check_stated(f"theorem {self.name}", _REMEDIES, vars(self))
         check_status(f"theorem {self.name}", self.status)
-        check_sorts(f"theorem {self.name}", _SORTS, _REMEDIES, vars(self))
+        check_types(f"theorem {self.name}", _TYPES, _REMEDIES, vars(self))
 
     @property
     def about(self) -> str:
