@@ -15,12 +15,10 @@ from symacct.kernel.errors import ParseError, echo, suggestion
 from symacct.kernel.exact import Exact, sympy
 
 # --- tokens
-#
-# The tokens of a formula's text.
 
 
 class Token(NamedTuple):
-    """A part of the text that has a meaning of its own."""
+    """A token of a formula's text: a number, quoted text, a name, an operator or the end."""
 
     sort: str  # "number", "text", "name", "end", or the operator itself
     text: str
@@ -28,7 +26,7 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The column behind it."""
+        """The column behind the token."""
         return self.column + len(self.text)
 
 
@@ -42,33 +40,31 @@ _TOKEN = re.compile(
 
 
 def tokens_of(text: str) -> list[Token]:
-    """What the text is made of, up to the first sign that cannot be read, and the end."""
+    """The tokens of a text and the end, or those up to the first sign that is no token."""
     tokens: list[Token] = []
     place, depth, last = 0, 0, len(text.rstrip())
     while place < last:
         match = _TOKEN.match(text, place)
         if match is None:
-            # What follows cannot be read; the reader says so if it gets as far.
+            # The rest is not read; the reader raises the error if it comes to this sign.
             column = place + len(text[place:]) - len(text[place:].lstrip())
             return [*tokens, Token("unknown", text[column], column)]
         sort = match.lastgroup or ""
-        found = match[sort]
+        lexeme = match[sort]
         column = match.start(sort)
-        depth += (found == "(") - (found == ")")
+        depth += (lexeme == "(") - (lexeme == ")")
         limits.check("depth", depth // 2, "text, nesting depth")
-        tokens.append(Token(found if sort == "operator" else sort, found, column))
+        tokens.append(Token(lexeme if sort == "operator" else sort, lexeme, column))
         place = match.end()
     return [*tokens, Token("end", "the end", len(text))]
 
 
 # --- the writer
-#
-# Parameters and formulas as text: valid Python with the same meaning.
 
 
 @singledispatch
 def value_text(value: object) -> str:
-    """A field that is no node, as Python with the same meaning."""
+    """The text of a field that is no node, as Python with the same meaning."""
     if isinstance(value, sympy.Expr) and value.is_Rational:
         value = Fraction(int(value.p), int(value.q))
     if isinstance(value, sympy.Expr):
@@ -84,7 +80,7 @@ def value_text(value: object) -> str:
 
 
 def plain_text(value: object) -> str:
-    """A field that is no node and no formula, as the text that its constructor takes."""
+    """The text of a field that is no node and no formula, as its constructor takes it."""
     if isinstance(value, Fraction | sympy.Expr) or type(value) is int:
         return exact.text(value if isinstance(value, sympy.Expr) else Fraction(value))
     if isinstance(value, Adjacency):
@@ -93,6 +89,7 @@ def plain_text(value: object) -> str:
 
 
 def is_default(value: object, default: object) -> bool:
+    """Is a field's value the default of its argument?"""
     if isinstance(default, str):
         return plain_text(value) == default
     return value is default if default is None else value == default
@@ -100,7 +97,7 @@ def is_default(value: object, default: object) -> bool:
 
 @cache
 def _printer() -> Any:
-    """SymPy expressions as valid Python: symbols and fractions spelled out, alpha bare."""
+    """The printer of SymPy expressions as Python: symbols and fractions in calls, alpha bare."""
 
     class FormulaPrinter(exact.printer()):  # type: ignore[misc]  # made where SymPy is
         def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
@@ -117,25 +114,25 @@ def _printer() -> Any:
 
 
 def formula_text(value: sympy.Expr) -> str:
-    """A formula as Python with the same meaning."""
+    """The text of a formula, as Python with the same meaning."""
     return str(_printer().doprint(value))
 
 
 # --- the reader
 #
-# Numbers and formulas read from text by a closed grammar; nothing is ever executed.
+# The grammar:
 #
 #     sum   = product { ("+" | "-") product }      product = unary { ("*" | "/") unary }
 #     unary = "-" unary | power                    power   = atom [ "**" unary ]
 #     atom  = number | quoted text | "(" sum ")" | name [ "(" argument { "," argument } ")" ]
 #           | "[" [ sum { "," sum } ] "]"
 #
-# Names are a few of SymPy's, and those that whoever reads adds. Numbers are exact, quoted or not.
-# Lists hold numbers, or lists.
+# Names are a few of SymPy's and those of the subclass. Numbers are exact, quoted or not. Lists hold
+# numbers, or lists.
 
 
 def parse_formula(text: str, symbol: sympy.Symbol, more: Iterable[str] = ()) -> sympy.Expr:
-    """The formula written in `text`, in one bare symbol, e.g. "alpha/50 + log(2)".
+    """The formula of a text in one bare symbol, such as "alpha/50 + log(2)".
 
     `more` names further functions of SymPy's, of one number each.
     """
@@ -145,12 +142,12 @@ def parse_formula(text: str, symbol: sympy.Symbol, more: Iterable[str] = ()) -> 
     return exact.expression(reader.whole())
 
 
-_CLOSES = {"(": ")", "[": "]"}
-_OPENS = {")": "(", "]": "["}
+_CLOSING = {"(": ")", "[": "]"}
+_OPENING = {")": "(", "]": "["}
 
 
 class Reader:
-    """Recursive descent over the grammar at the top of this file."""
+    """A parser of the grammar above by recursive descent; a subclass adds names and meanings."""
 
     def __init__(
         self, text: str, heads: Mapping[str, Callable[..., Any]], names: Mapping[str, Any]
@@ -166,23 +163,24 @@ class Reader:
         self.names = {**CONSTANTS, **names}
 
     def whole(self) -> Any:
-        """What all of the text says."""
+        """The value of the whole text."""
         value = self.sum()
         self.expect("end")
         self.check(value)
         return value
 
     def check(self, value: Any) -> None:
-        """Is it what the text is asked for?"""
+        """ParseError unless the value is a number; a subclass allows other values."""
         if not is_number(value):
             raise ParseError(f"found {echo(value)}, needed a formula such as alpha/50")
 
     @property
     def token(self) -> Token:
+        """The next token."""
         return self.tokens[self.place]
 
     def take(self, *sorts: str) -> Token | None:
-        """The next token if it is one of these, else None."""
+        """The next token, read, if it is of one of these sorts; else None."""
         token = self.token
         if token.sort not in sorts:
             return None
@@ -190,30 +188,35 @@ class Reader:
         return token
 
     def expect(self, sort: str, opened: Token | None = None) -> Token:
-        """The next token, which is to be this one; `opened` is the bracket that is still open."""
+        """The next token, read; ParseError if it is of another sort.
+
+        `opened` is the bracket that is still open, which the error names.
+        """
         token = self.take(sort)
         if token is not None:
             return token
-        found, needed = self.found, repr(sort)
+        next_token, needed = self.found, repr(sort)
         if sort == "end":
             needed = "an operator such as * or the end"
-            if opens := _OPENS.get(self.token.sort):
-                found, needed = f"{found} that closes no {opens!r}", "the end"
+            if opens := _OPENING.get(self.token.sort):
+                next_token, needed = f"{next_token} that closes no {opens!r}", "the end"
         if opened is not None:
-            needed = " or ".join(dict.fromkeys([needed, repr(_CLOSES[opened.sort])]))
+            needed = " or ".join(dict.fromkeys([needed, repr(_CLOSING[opened.sort])]))
             needed += f" for the {opened.sort!r} at column {opened.column + 1}"
-        raise self.error(f"found {found}, needed {needed}")
+        raise self.error(f"found {next_token}, needed {needed}")
 
     @property
     def found(self) -> str:
-        """The next token as a message names it."""
+        """The next token, as a message names it."""
         return self.token.text if self.token.sort == "end" else echo(self.token.text)
 
     def error(self, message: str, column: int | None = None) -> ParseError:
+        """The error at a column, or at the next token."""
         column = self.token.column if column is None else column
         return ParseError(f"column {column + 1}: {message}")
 
     def sum(self) -> Any:
+        """The value of a sum of products, or of one product."""
         self.depth += 1
         limits.check("depth", self.depth // 2, "text, nesting depth")
         parts = [self.product()]
@@ -225,32 +228,36 @@ class Reader:
         return parts[0] if len(parts) == 1 else self.added(parts)
 
     def check_terms(self, operator: Token, left: Any, right: Any) -> None:
-        """Are both numbers?"""
+        """ParseError unless both terms are numbers; a subclass allows other terms."""
         if not is_number(left) or not is_number(right):
             raise self.no_number(operator, left, right)
 
     def added(self, parts: list[Any]) -> Any:
+        """The sum of terms."""
         return parameters.added(parts)
 
     def no_number(self, operator: Token, *values: Any) -> ParseError:
-        """The error about an operator between values of which one is no number."""
-        found = next(value for value in values if not is_number(value))
+        """The error of an operator with an operand that is no number."""
+        other = next(value for value in values if not is_number(value))
         return self.error(
-            f"found {echo(found)} at the {operator.text!r}, needed a number", operator.column
+            f"found {echo(other)} at the {operator.text!r}, needed a number", operator.column
         )
 
     def negative(self, value: object, operator: Token) -> Exact:
+        """The negative of a number."""
         if not is_number(value):
             raise self.no_number(operator, value)
         return -value
 
     def product(self) -> Any:
+        """The value of a product and quotient of factors, or of one factor."""
         value = self.unary()
         while operator := self.take("*", "/"):
             value = self.combined(operator, value, self.unary())
         return value
 
     def combined(self, operator: Token, left: Any, right: Any) -> Any:
+        """The product or the quotient of two numbers."""
         if not is_number(left) or not is_number(right):
             raise self.no_number(operator, left, right)
         if operator.sort == "/" and right == 0:
@@ -258,6 +265,7 @@ class Reader:
         return (parameters.multiplied if operator.sort == "*" else parameters.divided)(left, right)
 
     def unary(self) -> Any:
+        """The value of a power with minus signs before it."""
         signs = []
         while operator := self.take("-"):
             signs.append(operator)
@@ -268,6 +276,7 @@ class Reader:
         return self.negative(value, signs[0]) if len(signs) % 2 else -self.negative(value, signs[0])
 
     def power(self) -> Any:
+        """The value of a power, or of one atom."""
         base = self.atom()
         operator = self.take("**", "^")
         if operator is None:
@@ -283,6 +292,7 @@ class Reader:
         return parameters.raised(base, exponent)
 
     def atom(self) -> Any:
+        """The value of a number, a text, a bracket, a list, a name or a call."""
         if token := self.take("number"):
             return exact.exact(token.text)
         if token := self.take("text"):
@@ -298,6 +308,7 @@ class Reader:
         raise self.error(f"found {self.found}, needed a number, a name or '('")
 
     def listed(self, opened: Token) -> list[Any]:
+        """The values of a list, after its opening bracket."""
         values: list[Any] = []
         while not self.take("]"):
             column = self.token.column
@@ -309,6 +320,7 @@ class Reader:
         return values
 
     def named(self, token: Token) -> Any:
+        """The value of a name, or of a call of what it names."""
         if self.token.sort != "(":
             return self.bare(token)
         head = self.heads.get(token.text)
@@ -318,14 +330,14 @@ class Reader:
         try:
             return head(*values, **keywords)
         except TypeError as error:
-            told = _signature_fault(token.text, error, head, values, keywords)
-            raise self.error(told, token.column) from None
+            fault = _signature_fault(token.text, error, head, values, keywords)
+            raise self.error(fault, token.column) from None
 
     def bare(self, token: Token) -> Any:
-        """What a name without arguments stands for."""
+        """The value of a name without arguments."""
         if token.text in self.names:
-            found = self.names[token.text]
-            return CONSTANTS[token.text]() if found is CONSTANTS.get(token.text) else found
+            meaning = self.names[token.text]
+            return CONSTANTS[token.text]() if meaning is CONSTANTS.get(token.text) else meaning
         if token.text in self.heads:
             raise self.error(f"found {token.text} alone, needed {token.text}(…)", token.column)
         raise self.unknown(token, self.names, self.needed)
@@ -333,12 +345,13 @@ class Reader:
     needed = "a number"
     called = "a function such as log(2)"
 
-    def unknown(self, token: Token, known: Iterable[str], needed: str) -> ParseError:
-        """The error about a name that means nothing here, with the nearest that does."""
-        found = f"found the name {echo(token.text)}{suggestion(token.text, known, needed)}"
-        return self.error(found, token.column)
+    def unknown(self, token: Token, names: Iterable[str], needed: str) -> ParseError:
+        """The error of an unknown name, with the known one that is most like it."""
+        finding = f"found the name {echo(token.text)}{suggestion(token.text, names, needed)}"
+        return self.error(finding, token.column)
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a call, in order and by name, with the brackets about them."""
         values: list[Any] = []
         keywords: dict[str, Any] = {}
         opened = self.expect("(")
@@ -360,12 +373,12 @@ class Reader:
         return values, keywords
 
     def keyword(self, name: str) -> Any:
-        """The value after name=."""
+        """The value after name=; a subclass reads some names in its own way."""
         return self.sum()
 
 
 def is_number(value: object) -> TypeGuard[Exact]:
-    """Is this a number, and neither a node, a law, a list nor quoted text?"""
+    """Is the value an exact number or a formula, and no node, law, list or text?"""
     # True and False are names for assumptions, and integers to Python.
     return isinstance(value, Fraction | sympy.Expr)
 
@@ -377,20 +390,24 @@ def _signature_fault(
     values: list[Any],
     keywords: dict[str, Any],
 ) -> str:
-    """What is wrong with the arguments of what the text calls by this name."""
+    """The words for what is wrong with the arguments of a call in the text."""
     try:
         signature = inspect.signature(head)
         signature.bind(*values, **keywords)
     except ValueError:  # a function of SymPy's has no signature
         return f"{name}: {error}"
     except TypeError:
-        given = ", ".join([*("…" for _ in values), *(f"{key}=…" for key in keywords)])
-        bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
-        return f"found {name}({given}), needed {name}{inspect.Signature(bare)}"
+        call = ", ".join([*("…" for _ in values), *(f"{key}=…" for key in keywords)])
+        bare = [
+            parameter.replace(annotation=parameter.empty)
+            for parameter in signature.parameters.values()
+        ]
+        return f"found {name}({call}), needed {name}{inspect.Signature(bare)}"
     return f"{name}: {error}"
 
 
 def _symbol(name: object, **assumptions: Any) -> sympy.Symbol:
+    """The symbol of a quoted name, with assumptions such as positive=True."""
     if not isinstance(name, str) or re.fullmatch(r"[^\W\d]\w{0,63}", name) is None:
         raise ParseError(f"Symbol: found {echo(name)}, needed a quoted name")
     unknown = set(assumptions) - {"positive", "nonnegative", "real", "integer", "negative"}
@@ -404,14 +421,14 @@ def _symbol(name: object, **assumptions: Any) -> sympy.Symbol:
 
 
 def _formula_head(name: str, arity: int | None, compute: Callable[..., Any]) -> Any:
-    """The function that a text calls by this name: `arity` numbers, or one and more."""
+    """The function that a text calls by a name, of `arity` numbers, or of one or more for None."""
 
     def build(*numbers: object) -> Any:
         fits = len(numbers) == (arity or max(1, len(numbers)))
         if not fits or not all(map(is_number, numbers)):
-            found = ", ".join(map(echo, numbers)) or "nothing"
+            listed = ", ".join(map(echo, numbers)) or "nothing"
             needed = "numbers" if arity is None else f"{arity} number{'s' * (arity > 1)}"
-            raise ParseError(f"{name}: found {found}, needed {needed}")
+            raise ParseError(f"{name}: found {listed}, needed {needed}")
         return compute(*numbers)
 
     return build
@@ -422,6 +439,7 @@ def _function(name: str) -> Callable[..., Any]:
     return lambda *values: parameters.called(getattr(sympy, name), values)
 
 
+#: What a formula's text may call, by name.
 HEADS: dict[str, Callable[..., Any]] = {
     "Symbol": _symbol,
     "Rational": _formula_head("Rational", 2, parameters.divided),
@@ -436,7 +454,7 @@ HEADS: dict[str, Callable[..., Any]] = {
     "im": _formula_head("im", 1, _function("im")),
     "arg": _formula_head("arg", 1, _function("arg")),
 }
-#: Each with what makes it, where it is met.
+#: Names without arguments, each with a function that gives its value: SymPy opens with the first.
 CONSTANTS: dict[str, Callable[[], Any]] = {
     "pi": lambda: sympy.pi,
     "E": lambda: sympy.E,

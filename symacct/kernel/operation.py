@@ -30,29 +30,27 @@ from symacct.kernel.parameters import whole
 from symacct.kernel.theorem_registry import answering_always, bounding
 
 # --- operations
-#
-# Operation: a node made of other nodes; its claim comes from the theorems about it.
 
-#: An order of the kind that every theorem about an operation speaks of.
+#: An order by which an operation's claim is inferred: theorems about it hold at whole orders >= 2.
 TYPICAL_ORDER = 2
 
 
 class Operation(Node):
-    """What was done to one or more mechanisms."""
+    """A node made of other nodes, whose claim the theorems about it give."""
 
-    #: The neighbouring relation that the operation's result is about, where it fixes one.
+    #: The neighbouring relation of the operation's own curve; `EITHER` where it fixes none.
     fixed_adjacency: Adjacency = EITHER
-    #: The relation that it reads its mechanism's curve for, where it fixes one.
+    #: The neighbouring relation for which it reads its mechanism's curve; `EITHER` for any.
     read_adjacency: Adjacency = EITHER
-    #: How it draws records at random, in few words, if it does.
+    #: How it draws records at random, in few words; empty where it draws none.
     drawing: str = ""
-    #: Is what is below run on another number of records than there are?
+    #: Does the mechanism below run on another number of records than there are?
     changes_size: bool = False
-    #: Is what is below run, and not only what it costs as much as?
+    #: Does the mechanism below run? It does not where it only has the same privacy loss.
     is_run_below: bool = True
 
     def is_one_step(self) -> bool:
-        """Are the laws on neighbours made of laws that are neighbours of the relation read?
+        """Are the operation's laws on neighbours made of the mechanism's laws on neighbours?
 
         A theorem that leaves the relation open is about such operations.
         """
@@ -60,23 +58,23 @@ class Operation(Node):
 
     @classmethod
     def _interned(cls, key: Hashable, **fields: object) -> Self:
-        """Theorems are read while the record is made, under a lock: so they are opened before."""
+        """The interned record; theorems are imported first, as a lock is held while it is made."""
         HOMES["theorems"].open()
         return super()._interned(key, **fields)
 
-    def carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
-        """The premises as claims about the result's relation; or AdjacencyError."""
+    def carried(self, premises: Iterable[Claim], subject: str) -> list[Claim]:
+        """The premises as claims for the relation of the result; AdjacencyError where none fit."""
         if self.fixed_adjacency == self.read_adjacency:
             return list(premises)
-        what = f"{what}, which reads the mechanism for {self.read_adjacency} neighbours"
+        subject = f"{subject}, which reads the mechanism for {self.read_adjacency} neighbours"
         read = [
-            narrowed_claim(premise, premise.adjacency.meet(self.read_adjacency, what))
+            narrowed_claim(premise, premise.adjacency.meet(self.read_adjacency, subject))
             for premise in premises
         ]
         return [replace(premise, adjacency=self.fixed_adjacency) for premise in read]
 
     def _refuse_other_sizes(self) -> None:
-        """DomainError where the parts are not about as many records as there are."""
+        """DomainError where the parts hold for different numbers of records."""
         counting = next((node for node in self._below if node.counts_records), None)
         if self.changes_size and counting is not None:
             raise DomainError(
@@ -85,14 +83,15 @@ class Operation(Node):
                 "mechanism for any number of records, or one scheme that draws from all of the "
                 "records"
             )
-        least, most = self.sizes
-        if least > most:
+        smallest, largest = self.sizes
+        if smallest > largest:
             raise DomainError(
-                f"{type(self).__name__}: found parts for {most:,} records and for {least:,}, "
+                f"{type(self).__name__}: found parts for {largest:,} records and for {smallest:,}, "
                 "needed one number of records, as all parts are about the same data"
             )
 
     def _infer(self) -> Claim:
+        """The claim of the first theorem about the operation that has a value at every order."""
         self._refuse_other_sizes()
         premises = [child.claim for child in self.children]
         lower = any(claim.kind is Kind.LOWER for claim in premises)
@@ -106,12 +105,11 @@ class Operation(Node):
 
 
 # --- composition
-#
-# Composition: a multiset of mechanisms run on the same data.
 
-#: How often a mechanism is run: a whole number, or a SymPy expression that stands for one.
+#: A number of runs: a whole number, or a SymPy expression that stands for one.
 Count: TypeAlias = int | sympy.Expr
-_COUNTED = 10**9  # up to which a count is told in full
+#: The number of runs below which an error prints a fraction's value, ten digits of which suffice.
+_MOST_SPELLED = 10**9
 
 
 class Compose(Operation):
@@ -133,7 +131,7 @@ class Compose(Operation):
     def __new__(cls, *parts: Node | Mapping[Node, Numeric] | Iterable[Node]) -> Node:  # type: ignore[misc]
         counts: dict[Node, Count] = {}
         for part in parts:
-            _count(counts, part, 1)
+            _add_runs(counts, part, 1)
         return cls._of(counts)
 
     @classmethod
@@ -143,7 +141,7 @@ class Compose(Operation):
             ((part, count),) = counts.items()
             if count == 1:
                 return part
-        # The order of the parts is none of the key's.
+        # The key is a set, because the order of the parts does not matter.
         return cls._interned(frozenset(counts.items()), terms=MappingProxyType(counts))
 
     @cached_property
@@ -160,7 +158,7 @@ class Compose(Operation):
 
     @property
     def runs(self) -> Count:
-        """How many mechanisms are run in all."""
+        """The number of runs of all parts."""
         return sum(self.terms.values())
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
@@ -168,12 +166,12 @@ class Compose(Operation):
 
     @cached_property
     def attained(self) -> AttainedBy:
-        """The product of dominating pairs dominates, and the involutions act side by side."""
+        """The product of the parts' pairs, which dominates; the involutions act side by side."""
         return together(part.attained for part in self.terms)
 
     @property
     def steepest_up_to(self) -> Order:  # type: ignore[override]
-        """Where each ε_i(α)/α is at most ε_i(1), so is their sum."""
+        """The smallest such order of the parts: if each ε_i(α)/α is at most ε_i(1), so is Σ."""
         return min((part.steepest_up_to for part in self.terms), default=INFINITY)
 
     @property
@@ -183,55 +181,56 @@ class Compose(Operation):
     def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
         counts: dict[Node, Count] = {}
         for part, count in self.terms.items():
-            times = _runs(replace(count)) if isinstance(count, sympy.Expr) else count
-            _count(counts, nodes[part], times)
+            times = _parsed_count(replace(count)) if isinstance(count, sympy.Expr) else count
+            _add_runs(counts, nodes[part], times)
         return type(self)._of(counts)
 
     def _infer(self) -> Claim:
+        """The claim of a sum of curves; by theorems where the parts' directions conflict."""
         self._refuse_other_sizes()
-        what = "Compose"
+        subject = "Compose"
         adjacency: Adjacency = EITHER
         if self.terms:
             adjacency, *rest = {part.claim.adjacency for part in self.terms}
             for other in rest:
-                adjacency = adjacency.meet(other, what)
+                adjacency = adjacency.meet(other, subject)
         if why_no_one_way((part.attained for part in self.terms), TYPICAL_ORDER):
             return super()._infer()
-        kind = combine((narrowed_claim(part.claim, adjacency).kind for part in self.terms), what)
+        kind = combine((narrowed_claim(part.claim, adjacency).kind for part in self.terms), subject)
         certified = all(part.claim.certified for part in self.terms)
         return Claim(kind, adjacency, ALL_ORDERS, certified=certified)
 
 
-def _count(counts: dict[Node, Count], part: object, times: Count, depth: int = 0) -> None:
-    """Add `times` runs of a part: a node, a mapping of counts, or an iterable of parts."""
+def _add_runs(counts: dict[Node, Count], part: object, times: Count, depth: int = 0) -> None:
+    """Adds `times` runs of a part to the counts: a node, a mapping of counts, or an iterable."""
     if times == 0 and isinstance(part, Node):
-        pass  # what is not run is no part
+        pass  # a mechanism that is run 0 times is no part
     elif isinstance(part, Compose):
         for node, count in part.terms.items():
-            counts[node] = _bounded(counts.get(node, 0) + times * count)
+            counts[node] = _within_bits(counts.get(node, 0) + times * count)
     elif isinstance(part, Node):
-        counts[part] = _bounded(counts.get(part, 0) + times)
+        counts[part] = _within_bits(counts.get(part, 0) + times)
     elif isinstance(part, Mapping):
         for node, count in part.items():
-            _count(counts, as_node(node, "Compose"), times * _runs(count))
+            _add_runs(counts, as_node(node, "Compose"), times * _parsed_count(count))
     elif isinstance(part, Iterable) and not isinstance(part, str | bytes):
         limits.check("depth", depth, "Compose, lists in lists")
-        for one in arguments.members(part, "Compose", "[Gaussian(5), Laplace(2)]"):
-            _count(counts, one, times, depth + 1)
+        for member in arguments.members(part, "Compose", "[Gaussian(5), Laplace(2)]"):
+            _add_runs(counts, member, times, depth + 1)
     else:
         raise DomainError(f"Compose: found {echo(part)}, needed mechanisms such as Gaussian(5)")
     limits.check("nodes", len(counts), "Compose, distinct mechanisms")
 
 
-def _bounded(count: Count) -> Count:
-    """The count, if it is not too long a number to be written down and read again."""
+def _within_bits(count: Count) -> Count:
+    """The count; LimitError where it has too many bits to be printed and parsed again."""
     if isinstance(count, int):
         limits.check("parameter_bits", count.bit_length(), "Compose, number of runs in bits")
     return count
 
 
-def _runs(count: Numeric) -> Count:
-    """A whole number >= 0, or an open one: what its symbols leave open is the user's to assume."""
+def _parsed_count(count: Numeric) -> Count:
+    """The number of runs, a whole number >= 0 or an expression, whose symbols are not checked."""
     name = "Compose, number of runs"
     try:
         number = typed_value(count, name)
@@ -239,7 +238,7 @@ def _runs(count: Numeric) -> Count:
             if number.is_integer is False or number.is_negative:
                 raise DomainError(f"{name}: found {echo(count)}, needed a whole number >= 0")
             return number
-        if isinstance(number, Fraction) and number.denominator > 1 and 0 < number < _COUNTED:
+        if isinstance(number, Fraction) and number.denominator > 1 and 0 < number < _MOST_SPELLED:
             # A run begun is a run: epochs·n/batch is not rounded for the user, but said to be.
             raise DomainError(
                 f"{name}: found {float(number):,.10g}, needed a whole number >= 0: "
