@@ -18,6 +18,7 @@ from symacct.kernel.theorem_registry import STATUS_REMEDY, check_proved, check_s
 
 #: (ctx, ε(α), α, δ or ε) ↦ ε or log δ.
 Formula: TypeAlias = Callable[[Arithmetic, Number, Number, Number], Number]
+#: What to write for a field of a conversion that is missing.
 _REMEDIES = {
     "one_valley": "one_valley=True if (α−1)·ε(δ) and log δ(ε) are proved convex in α where the CGF "
     "is, else False",
@@ -29,10 +30,10 @@ _REMEDIES = {
 class Conversion:
     """ε(δ) and log δ(ε) from ε(α) at one finite order α > 1.
 
-    `epsilon(ctx, eps, alpha, delta)` and `log_delta(ctx, eps, alpha, epsilon)`, where `eps` is
-    the curve's value. With `one_valley` it is proved that (α−1)·ε(δ) and log δ(ε) are convex in α
-    where the CGF is: a search over orders meets one valley, and can prove its bottom.
-    SoundnessError where `one_valley` or `status` is left out.
+    The formulas are `epsilon(ctx, eps, alpha, delta)` and `log_delta(ctx, eps, alpha, epsilon)`,
+    where `eps` is the curve's value. With `one_valley` it is proved that (α−1)·ε(δ) and log δ(ε)
+    are convex in α where the CGF is: a search over orders then meets one valley, and can prove its
+    bottom. Raises SoundnessError where `one_valley` or `status` is left out.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Conversion:
     epsilon: Formula
     log_delta: Formula
     one_valley: bool = UNSTATED
-    #: As of a theorem: what is not proved never gives a guarantee.
+    #: "proved" as of a theorem; any other one never gives a guarantee.
     status: str = UNSTATED
     #: A conversion that is never better at the same order; its best order is then tried as well.
     improves_on: str | None = None
@@ -53,18 +54,18 @@ class Conversion:
 
 
 class OrderOne(Conversion):
-    """A conversion that reads the order 1, the Kullback–Leibler divergence, and no other."""
+    """A conversion that reads ε(1), the Kullback–Leibler divergence, and no other order."""
 
 
-#: (node, key, limit) ↦ what an accountant remembers of the node under the key.
+#: (node, key, limit) ↦ the accountant's table of the node under the key.
 Memory: TypeAlias = Callable[[Node, tuple[Hashable, ...], str], Any]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WholeProfile:
-    """No conversion at all: ε(δ) and δ(ε) of the mechanism's laws, which no one order decides.
+    """ε(δ) and δ(ε) by the mechanism's laws, in the place of a conversion of one order.
 
-    Who registers one answers by the methods below. `asks_epsilon` says that δ is given, else ε.
+    A subclass answers by the methods below. With `asks_epsilon` the value is δ, else ε.
     """
 
     name: str
@@ -76,48 +77,49 @@ class WholeProfile:
         check_status(f"conversion {self.name}", self.status)
 
     def guarantee(
-        self, m: Node, asks_epsilon: bool, given: Fraction, digits: int, memory: Memory
+        self, m: Node, asks_epsilon: bool, value: Fraction, digits: int, memory: Memory
     ) -> Guarantee:
-        """The smallest ε, or δ, that is true or proved by the laws."""
+        """The guarantee with the true ε, or δ, or with the smallest bound that the laws prove."""
         raise NotImplementedError
 
-    def lower_bound(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
-        """A number that the true ε, or δ, is at least."""
+    def lower_bound(self, m: Node, asks_epsilon: bool, value: Fraction, digits: int) -> Enclosure:
+        """A lower bound of the true ε, or δ."""
         raise NotImplementedError
 
     def may_exceed_curve(self, m: Node, memory: Memory) -> bool:
-        """May Rényi orders prove a smaller number?"""
+        """May Rényi orders prove a smaller number than the laws?"""
         raise NotImplementedError
 
     def refuse_pinned(self, orders: str | Iterable[Numeric] | None, by: object) -> None:
-        """An error for orders and theorems, which the laws have no use for."""
+        """Raises an error where orders or theorems are named, which the laws do not read."""
         raise NotImplementedError
 
 
 _conversions: dict[str, Conversion | WholeProfile] = {}
-#: The register of conversions; one that is a room of its own has its own home, "conversion NAME".
-_REGISTER = "conversion"
+#: The names of the registers of HOMES that hold conversions begin with this word. One that is
+#: opened only when it is asked for by name has its own, "conversion NAME".
+_HOMES_PREFIX = "conversion"
 
 
 def state(conversion: Conversion | WholeProfile) -> None:
-    """Put a conversion on the register where its home is imported; DomainError for a taken name."""
+    """Registers a conversion of the package; DomainError for a name that is taken."""
     if conversion.name in _conversions:
         raise DomainError(f"conversion {conversion.name}: already registered, needed a new name")
     _conversions[conversion.name] = conversion
 
 
 def register(conversion: Conversion | WholeProfile) -> None:
-    """Make a conversion of one's own known by its name; DomainError for a name that is taken."""
-    conversions()  # the package's own have their names first
+    """Register a conversion of your own; DomainError for a name that is taken."""
+    conversions()  # those of the package are registered first, and keep their names
     state(conversion)
 
 
 def forget(name: str) -> None:
-    """Take a conversion out of the register, such as one of your own that you want to restate."""
+    """Unregister a conversion, such as one of your own that you want to restate."""
     del _conversions[named(name).name]
 
 
-#: No conversion of its own: the one of the exact profile and Rényi orders that proves the most.
+#: The name that stands for whichever conversion proves the smallest number.
 BEST = "best"
 
 
@@ -128,28 +130,30 @@ def conversions() -> list[Conversion | WholeProfile]:
     True
     """
     for register, homes in list(HOMES.items()):
-        if register.startswith(_REGISTER):
+        if register.startswith(_HOMES_PREFIX):
             homes.open()
-    return sorted(_conversions.values(), key=lambda one: isinstance(one, WholeProfile))
+    return sorted(
+        _conversions.values(), key=lambda conversion: isinstance(conversion, WholeProfile)
+    )
 
 
 def of_one_order() -> list[Conversion]:
     """The registered conversions that have a formula at every finite order above 1."""
-    known = [one for one in conversions() if isinstance(one, Conversion)]
-    return [one for one in known if not isinstance(one, OrderOne)]
+    per_order = [conversion for conversion in conversions() if isinstance(conversion, Conversion)]
+    return [conversion for conversion in per_order if not isinstance(conversion, OrderOne)]
 
 
 def proved(name: str) -> Conversion | WholeProfile:
     """The conversion called `name`, for a guarantee; SoundnessError for one that is not proved."""
-    found = named(name)
-    check_proved(f"conversion {found.name}", found.status, "use one of symacct's own")
-    return found
+    conversion = named(name)
+    check_proved(f"conversion {conversion.name}", conversion.status, "use one of symacct's own")
+    return conversion
 
 
 def named(name: str) -> Conversion | WholeProfile:
     """The conversion called `name`; DomainError for an unknown one."""
     try:
-        HOMES.get(f"{_REGISTER} {name}", HOMES[_REGISTER]).open()
+        HOMES.get(f"{_HOMES_PREFIX} {name}", HOMES[_HOMES_PREFIX]).open()
         return _conversions[name]
     except (KeyError, TypeError):
         if name == BEST:
@@ -157,8 +161,8 @@ def named(name: str) -> Conversion | WholeProfile:
                 f"conversion: found {BEST!r}, which is whichever of exact, improved and optimal "
                 "proves the smallest number, needed one of them"
             ) from None
-        known = (*(one.name for one in conversions()), BEST)
-        needed = f"one of {', '.join(map(repr, known))}"
+        names = (*(conversion.name for conversion in conversions()), BEST)
+        needed = f"one of {', '.join(map(repr, names))}"
         raise DomainError(
-            f"conversion: found {echo(name)}{suggestion(name, known, needed)}"
+            f"conversion: found {echo(name)}{suggestion(name, names, needed)}"
         ) from None

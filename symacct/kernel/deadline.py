@@ -20,8 +20,6 @@ from symacct.kernel.memory import new_lock
 
 # --- the end
 #
-# The end of the time that a question has, by the processor's clock: looked at, never imposed.
-#
 # A question is asked `within` so many seconds; loops that may be long `check` whether these are
 # over. Nothing is raised anywhere else, so that what is remembered is whole when a question is
 # given up. A user's own function is looked into only where it reads a curve, and not at all what
@@ -31,34 +29,34 @@ T = TypeVar("T")
 
 
 class OutOfTimeError(BaseException):
-    """The time is over: no answer, and nothing on its way takes it for one, as an interrupt."""
+    """The time is over; like an interrupt it is no Exception, so that no code takes it for one."""
 
 
 @dataclass
 class _Deadline:
-    """Seconds of a thread's processor time from now on.
+    """The end of so many seconds of a thread's processor time, counted from its making.
 
-    No thread uses more than passes on the wall, whose clock is read much sooner: the processor's
-    is not read before `look`. In another thread or a forked process, which share the context and
-    not the clock, the seconds are the wall's.
+    A thread uses no more processor time than passes on the wall clock, which is quicker to read.
+    So the processor's clock is not read before the wall clock shows `look`. In another thread or a
+    forked process, which share the context and not the clock, the seconds are those of the wall.
     """
 
     seconds: float
 
     def __post_init__(self) -> None:
-        self._of = _here()
+        self._of = _current_thread()
         self._began = time.monotonic()
         self._end = time.thread_time() + self.seconds
         self.look = self._began + self.seconds
 
     def remaining(self) -> float:
-        """Seconds that are left."""
-        if _here() == self._of:
+        """The seconds that are left, at least 0."""
+        if _current_thread() == self._of:
             return max(0.0, self._end - time.thread_time())
         return max(0.0, self._began + self.seconds - time.monotonic())
 
     def check(self) -> None:
-        """OutOfTimeError from the end on."""
+        """Raises OutOfTimeError from the end on."""
         now = time.monotonic()
         if now >= self.look:
             if not (left := self.remaining()):
@@ -66,8 +64,8 @@ class _Deadline:
             self.look = now + left
 
 
-def _here() -> tuple[int, int]:
-    """This thread of this process, to which its clock of processor time belongs."""
+def _current_thread() -> tuple[int, int]:
+    """The process and the thread that run, to which a clock of processor time belongs."""
     return os.getpid(), threading.get_ident()
 
 
@@ -76,7 +74,7 @@ _deadline: ContextVar[_Deadline | None] = ContextVar("symacct_deadline", default
 
 @contextmanager
 def within(seconds: float | Fraction) -> Iterator[None]:
-    """So many seconds of this thread's processor time for the `with` block.
+    """Limits the `with` block to so many seconds of this thread's processor time.
 
     A block within a block ends when the first of the two does. Nothing is caught here.
 
@@ -93,62 +91,65 @@ def within(seconds: float | Fraction) -> Iterator[None]:
 
 
 def check() -> None:
-    """OutOfTimeError where the time is over; cheap enough for an inner loop."""
+    """Raises OutOfTimeError where the time is over; it is cheap enough for an inner loop."""
     deadline = _deadline.get()
     if deadline is not None:
         deadline.check()
 
 
 def each(items: Iterable[T]) -> Iterator[T]:
-    """The items, with a look at the time before each."""
+    """The items, with a check of the time before each."""
     for item in items:
         check()
         yield item
 
 
 def remaining() -> float:
-    """Seconds of processor time that are left, ∞ where nothing limits them."""
+    """The seconds of processor time that are left, ∞ where nothing limits them."""
     deadline = _deadline.get()
     return math.inf if deadline is None else deadline.remaining()
 
 
 class Budget:
-    """A question's processor time, shared among the ways that it is tried by.
+    """A question's processor time, shared among the ways that are tried.
 
-    Only what is asked by `ask` looks at it, so that what was found can be compared and printed when
-    the time is over.
+    Only a question that `ask` runs is ended by it, so that its answers can be compared and printed
+    when the time is over.
     """
 
     def __init__(self, seconds: float) -> None:
         self._deadline = _Deadline(seconds)
 
     def remaining(self) -> float:
-        """Seconds that are left."""
+        """The seconds that are left, at least 0."""
         return self._deadline.remaining()
 
     def ask(
-        self, share: float | Fraction, question: Callable[[], T], least: float = 0.0
+        self, share: float | Fraction, question: Callable[[], T], least_seconds: float = 0.0
     ) -> T | None:
-        """The answer, within a share of the time that is left, or `least` seconds; else None."""
-        with suppress(OutOfTimeError), within(max(float(share) * self.remaining(), least)):
+        """The answer in a share of the time left, or in `least_seconds` if longer; else None."""
+        with suppress(OutOfTimeError), within(max(float(share) * self.remaining(), least_seconds)):
             return question()
         return None
 
 
 # --- progress
 #
-# What takes long says so in a line, gone when it is done, where a person reads it.
+# A question that takes long shows a line where a person reads it, and removes it at the end.
 
-_QUIET = 2.0  # seconds before anything is shown
-_PACE = 0.2  # seconds between two looks
-_ERASE = "\r\x1b[2K"
+#: Seconds before a line is shown: most answers are there by then.
+_QUIET = 2.0
+#: Seconds between two lines, short enough that a person sees them move.
+_PACE = 0.2
+#: The terminal's codes to go back to the start of a line and erase it.
+_ERASE_LINE = "\r\x1b[2K"
 #: Shows a line in the place of the one before.
 Show: TypeAlias = Callable[[str], None]
 
 
 @dataclass(eq=False)
 class _Task:
-    """Something under way, and how much of it is done."""
+    """A task under way, and how much of it is done."""
 
     what: str
     total: int | None
@@ -167,27 +168,27 @@ class _Task:
 
 
 def _on_terminal(line: str) -> None:
-    sys.stderr.write(_ERASE + line)
+    sys.stderr.write(_ERASE_LINE + line)
     sys.stderr.flush()
 
 
 class _Cell:
-    """An output of a notebook's cell, which is made with the first line and empty in the end."""
+    """An output of a notebook's cell, made with the first line and emptied at the end."""
 
     def __init__(self, display: Callable[..., Any]) -> None:
         self._display = display
         self._handle: Any = None
 
     def __call__(self, line: str) -> None:
-        shown = {"text/plain": line}
+        content = {"text/plain": line}
         if self._handle is None:
-            self._handle = self._display(shown, raw=True, display_id=True)
+            self._handle = self._display(content, raw=True, display_id=True)
         else:
-            self._handle.update(shown, raw=True)
+            self._handle.update(content, raw=True)
 
 
 class _Pipe:
-    """Standard error that nobody watches: one line in a process says why it is silent so long."""
+    """A standard error that is no terminal, to which a process writes one line and no more."""
 
     def __init__(self) -> None:
         self._is_said = False
@@ -202,7 +203,7 @@ _in_a_pipe = _Pipe()
 
 
 class _Screen:
-    """What is under way, shown by one thread that ends when it finds nothing to show.
+    """The tasks under way, of which one thread shows the innermost; it ends when there is none.
 
     A thread for each task would cost more than most questions do. In a forked child `_watching`
     stays as it was: a parent shows what its children do.
@@ -251,7 +252,7 @@ _screen = _Screen()
 
 
 def tell_so_far(answer: str) -> None:
-    """Have the line of what is under way show the best answer so far."""
+    """Shows the best answer so far in the line of the task under way."""
     _screen.tell(answer)
 
 
@@ -259,12 +260,13 @@ def tell_so_far(answer: str) -> None:
 def progress(
     what: str, total: int | None = None, done: int = 0, wanted: bool = True, piped: bool = False
 ) -> Iterator[Callable[[int], None]]:
-    """Gives advance(count); of what is nested the innermost is shown. It decorates, too.
+    """Shows a task while the `with` block or the decorated function runs; it gives advance(count).
 
-    What is `piped` says so in one line even where no person reads along.
+    Of nested tasks the innermost is shown. A `piped` one is shown in one line even where standard
+    error is no terminal.
     """
     task = _Task(what, total, done)
-    show = _watched() if wanted else None
+    show = _shown_by() if wanted else None
     if show is None and piped:
         show = _in_a_pipe
     if show is None:
@@ -277,8 +279,8 @@ def progress(
         _screen.end(task)
 
 
-def _watched() -> Show | None:
-    """How a line is shown where a person reads it: a terminal, or what a Jupyter kernel runs."""
+def _shown_by() -> Show | None:
+    """The function that shows a line on a terminal or in a notebook's cell; None elsewhere."""
     with suppress(AttributeError, ValueError):  # there is no standard error, or it is closed
         if sys.stderr.isatty():
             return _on_terminal

@@ -13,7 +13,7 @@ from symacct.kernel.errors import DomainError, LimitError, echo
 
 @dataclass(frozen=True)
 class Limits:
-    """What is refused or left out; each is a count, or whole seconds."""
+    """The sizes beyond which an input is refused; each is a count, or whole seconds."""
 
     digits: int = 10_000  # decimal digits asked of an answer
     bits: int = 2**17  # working precision, in bits, before a PrecisionError
@@ -37,15 +37,15 @@ class Limits:
     seconds: int = 5  # of processor time for the smallest number that is proved of a question
 
 
-#: How far a limit can be raised: what walks an expression recurses, and Python's stack is finite;
-#: Python writes no integer of more than 4,300 digits.
+#: The largest values of some limits: code that walks an expression recurses, and Python's stack is
+#: finite; Python prints no integer of more than 4,300 digits.
 CEILINGS = {"depth": 64, "formula_bits": 2**12, "written_bits": 14_000}
 
 _limits: ContextVar[Limits] = ContextVar("symacct_limits", default=Limits())  # noqa: B039  # frozen
 
 
 def current() -> Limits:
-    """The limits in force here."""
+    """The limits in force in this context."""
     return _limits.get()
 
 
@@ -71,20 +71,21 @@ def limits(**raised: int) -> AbstractContextManager[Limits]:
     >>> value.digits_asked
     15000
     """
-    known = {field.name for field in fields(Limits)}
+    names = {field.name for field in fields(Limits)}
     for name, value in raised.items():
-        if name not in known:
-            raise DomainError(f"found limit {echo(name)}, needed one of {', '.join(sorted(known))}")
+        if name not in names:
+            raise DomainError(f"found limit {echo(name)}, needed one of {', '.join(sorted(names))}")
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise DomainError(f"limit {name}: found {echo(value)}, needed a whole number >= 1")
-        most = CEILINGS.get(name, value)
-        if value > most:
-            raise DomainError(f"limit {name}: found {echo(value)}, needed at most {most}")
+        ceiling = CEILINGS.get(name, value)
+        if value > ceiling:
+            raise DomainError(f"limit {name}: found {echo(value)}, needed at most {ceiling}")
     return _in_force(raised)
 
 
 @contextmanager
 def _in_force(raised: dict[str, int]) -> Iterator[Limits]:
+    """Puts the raised limits in force for a `with` block."""
     token = _limits.set(replace(_limits.get(), **raised))
     try:
         yield _limits.get()
@@ -92,12 +93,12 @@ def _in_force(raised: dict[str, int]) -> Iterator[Limits]:
         _limits.reset(token)
 
 
-def check(name: str, found: int, what: str) -> None:
-    """LimitError if `found` exceeds the limit `name`."""
+def check(name: str, size: int, subject: str) -> None:
+    """Raises LimitError if a size exceeds the limit `name`; the error is about the subject."""
     allowed = getattr(_limits.get(), name)
-    if found > allowed:
-        shown = f"{found:,}" if found < 10**18 else "more than 10^18"
+    if size > allowed:
+        size_text = f"{size:,}" if size < 10**18 else "more than 10^18"
         remedy = f"raise the limit {name}"
         if allowed >= CEILINGS.get(name, math.inf):
             remedy = "it cannot be raised: needed a smaller one"
-        raise LimitError(f"{what}: found {shown}, the limit is {allowed:,}", remedy=remedy)
+        raise LimitError(f"{subject}: found {size_text}, the limit is {allowed:,}", remedy=remedy)

@@ -14,20 +14,22 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 # --- forked children
 #
-# What a forked child may not inherit: locks held by threads that are not in it.
+# A forked child must not inherit a lock that is held by a thread which is not in it.
 
+#: Each lock with what has to be done if it was held when the process forked.
 _locks: WeakKeyDictionary[Any, Callable[[], None]] = WeakKeyDictionary()
 _V = TypeVar("_V")
 
 
 def new_lock(reset: Callable[[], None] = lambda: None) -> Any:
     """A reentrant lock, freed and `reset` in a forked child if another thread holds it."""
-    made = threading.RLock()
-    _locks[made] = reset
-    return made
+    lock = threading.RLock()
+    _locks[lock] = reset
+    return lock
 
 
-def _renew() -> None:
+def _renew_locks() -> None:
+    """Frees and resets, in a forked child, the locks that threads of the parent hold."""
     for lock, reset in list(_locks.items()):
         if lock.acquire(blocking=False):
             lock.release()
@@ -37,25 +39,26 @@ def _renew() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 class Homes:
-    """Modules that fill a register when they are imported, which is when it is first read."""
+    """The modules that fill a register, which are imported when it is first read."""
 
     def __init__(self) -> None:
         self._modules: list[str] = []
         self._lock, self._is_opening = new_lock(self._begin), False
 
     def _begin(self) -> None:
+        """Starts over in a forked child, in which nothing is being imported."""
         self._is_opening = False
 
     def add(self, module: str) -> None:
-        """A module's full name."""
+        """Adds a module by its full name."""
         self._modules.append(module)
 
     def open(self) -> None:
-        """Import the modules; other threads wait, and a module that reads meanwhile does not."""
+        """Imports the modules once; other threads wait, but a module being imported does not."""
         if not self._modules:
             return
         with self._lock:
@@ -96,22 +99,21 @@ class cached_property(Generic[_V]):  # noqa: N801  # named as what it stands for
 
 
 # --- tables
-#
-# A table that forgets what was not read for longest, between questions and never within one.
 
-#: Of a table: all that changes its values.
+#: The key of a table: all that changes its values.
 Key: TypeAlias = tuple[Hashable, ...]
 
 
 class Remembered(dict[Any, Any]):
-    """A dictionary in two generations: what is read in the older one is young again.
+    """A dictionary that forgets, between questions, the values that were not read for longest.
 
-    `forget` ends a generation, so that a value that is not read in the next one goes. Looking up
-    a young value costs what it does in a dictionary; `len`, `in` and iteration are about these.
-    What is in neither is None: an error for each new value would cost more than to look it up.
+    It has two generations. `forget` makes the young one the older one, and a value that is read
+    from there is young again. `len`, `in` and iteration are about the young one, whose look-up
+    costs as much as in a dictionary. A missing key gives None, because an error for each new value
+    would take longer.
     """
 
-    older: dict[Any, Any] = {}  # noqa: RUF012  # none, until a generation ends: never written to
+    older: dict[Any, Any] = {}  # noqa: RUF012  # empty until a generation ends, never written to
 
     def __missing__(self, key: Hashable) -> Any:
         value = self.older.pop(key, None)
@@ -120,12 +122,12 @@ class Remembered(dict[Any, Any]):
         return value
 
     def all(self) -> Iterator[Any]:
-        """The keys of both generations."""
+        """The keys of both generations, each once."""
         yield from self
         yield from (key for key in list(self.older) if key not in self)
 
     def forget(self, limit: int) -> None:
-        """Keep at most `limit` values, the youngest."""
+        """Forgets all but the `limit` youngest values."""
         if 2 * len(self) <= limit:
             if len(self) + len(self.older) > limit:
                 for key in list(islice(self.older, len(self) + len(self.older) - limit)):
@@ -137,14 +139,15 @@ class Remembered(dict[Any, Any]):
 
 
 # --- records
-#
-# Immutable records of their constructors' arguments, of which equal ones are one object.
 
 _interning = new_lock()
 
 
 class Interned:
-    """A record whose class has a `__new__` that ends in `cls._intern(field=value, ...)`."""
+    """An immutable record of its constructor's arguments; equal ones are one object.
+
+    A class has a `__new__` that ends in `cls._intern(field=value, ...)`.
+    """
 
     _fields: dict[str, Any]
     #: The names of the constructor's arguments with their defaults (`Parameter.empty` for none).
@@ -163,28 +166,29 @@ class Interned:
 
     @classmethod
     def _intern(cls, **fields: object) -> Self:
+        """The one record of this class with these fields."""
         return cls._interned(tuple(fields.values()), **fields)
 
     @classmethod
     def _interned(cls, key: Hashable, **fields: object) -> Self:
-        """The one record of this class and key."""
+        """The one record of this class and key, made with these fields if there is none."""
         with _interning:
-            found = Interned._nodes.get((cls, key))
-            if found is None:
-                found = object.__new__(cls)
-                found.__dict__["_fields"] = fields
-                found._settle(fields)
-                Interned._nodes[(cls, key)] = found
-        return found
+            record = Interned._nodes.get((cls, key))
+            if record is None:
+                record = object.__new__(cls)
+                record.__dict__["_fields"] = fields
+                record._settle(fields)
+                Interned._nodes[(cls, key)] = record
+        return record
 
     def _settle(self, fields: dict[str, Any]) -> None:
-        """What a new record knows of itself, from its fields."""
+        """Sets the attributes of a new record from its fields."""
         raise NotImplementedError
 
-    def _derived(self, what: str) -> dict[Any, Any]:
-        """A table of what others derive from this record, which lasts as long as it does."""
+    def _derived(self, name: str) -> dict[Any, Any]:
+        """The table of this name for values derived from the record, kept as long as it is."""
         tables: dict[str, dict[Any, Any]] = self.__dict__.setdefault("_tables", {})
-        return tables.setdefault(what, {})
+        return tables.setdefault(name, {})
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable; build a new one, or use .subs()")

@@ -171,7 +171,7 @@ class Compose(Operation):
 
     @property
     def steepest_up_to(self) -> Order:  # type: ignore[override]
-        """The smallest such order of the parts: if each ε_i(α)/α is at most ε_i(1), so is Σ."""
+        """The smallest one of the parts: as long as ε_i(α) <= αε_i(1) for all i, so is the sum."""
         return min((part.steepest_up_to for part in self.terms), default=INFINITY)
 
     @property

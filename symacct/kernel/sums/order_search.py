@@ -24,37 +24,50 @@ from symacct.kernel.arithmetic.ball import rational
 Objective = Callable[[Any], arb]
 _Order = TypeVar("_Order", bound=int | Fraction)
 
-UNPROVED = 30  # bits of an order that is not proved to be the best
-_MOST_HALVINGS = 400  # of λ: no search over orders goes nearer to 1
-_CLOSE = 20  # halvings of λ: where a curve is infinite there, so it is taken to be at 1
-_MOST_SECANTS = 20
-_LEAST_BITS = 10  # of a value that steers
-_NEARLY = 6  # bits of how far a root may be, to what the first secant goes through
-_WIDELY = 16  # the part of λ by which a valley may have moved
-_SHARE = fmpq(127, 256)  # less than the half, up to which one polynomial serves all orders
+#: Bits of an order that is not proved to be the best.
+UNPROVED = 30
+#: Halvings of λ = α − 1 from 1 on: no search over orders goes nearer to α = 1.
+_MAX_HALVINGS = 400
+#: Halvings of λ after which a curve that is infinite is taken to be infinite at α = 1 too.
+_INFINITE_HALVINGS = 20
+#: Secants of a crossing, which converge in far fewer where they converge.
+_MAX_SECANTS = 20
+#: Bits of a value that orders can be compared by.
+_STEERING_BITS = 10
+#: The first secant of a root goes through a point 2^−6 of the reach away, so that it is local.
+_FIRST_SECANT_BITS = 6
+#: A saddle is looked for within λ/16 of an order, by which its valley may have moved.
+_SADDLE_SHARE = 16
+#: The part of a segment that a rough fit may step, below the half up to which one polynomial
+#: serves all orders.
+_STEP_SHARE = fmpq(127, 256)
 _HALF = fmpq(1, 2)
-_NEAR_AN_END = 32  # the part of a segment that golden sections alone go to
-_ROUGH = 2  # fits through orders far from the bottom
-_NARROWER = (1, 2**8, 2**16)  # than what proves the bottom of most valleys
-#: How far about a bottom to ask, further where balls do not tell the orders apart: times a width.
+#: Golden sections alone narrow a segment to 1/32, to see whether its bottom is well inside.
+_END_SHARE = 32
+#: Fits through orders that are taken to be far from the bottom.
+_ROUGH_FITS = 2
+#: Divisors of the width in which a bottom is looked for; the first proves that of most valleys.
+_NARROWING = (1, 2**8, 2**16)
+#: Multiples of a width at which f is asked about a bottom, the next where balls overlap.
 WIDER = (2, 8, 64, 2**10, 2**14, 2**18)
-_GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
+#: (3 − √5)/2, the golden section, to the accuracy that steering needs.
+_GOLDEN = Fraction(381966, 1_000_000)
 
 
 def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
-    """The whole order at the bottom of f's valley, asked at neighbours `whole_step` away too."""
+    """The whole order at the bottom of f's valley, to within `whole_step`, by growing steps."""
     return _narrowed(f, *_bracket(f, first, last, min(max(guess, first), last)))
 
 
 def is_steady(value: arb) -> bool:
-    """Can orders be compared by it: is it known to some bits, or to be infinite?"""
+    """Has the value enough bits to compare orders by, or is it proved infinite?"""
     if value.is_finite():
-        return bool(value.rel_accuracy_bits() >= _LEAST_BITS)
+        return bool(value.rel_accuracy_bits() >= _STEERING_BITS)
     return bool(value > 0 or value < 0)
 
 
 def whole_valley_near(f: Objective, first: int, last: int, guess: int) -> int:
-    """A whole order of least f where the guess is next to it."""
+    """The whole order at the bottom of f's valley, which is near the guess."""
     low = middle = high = guess
     step = whole_step(guess)
     while high == middle < last:  # upwards first: what a sum takes to the largest serves the others
@@ -72,7 +85,7 @@ def whole_valley_near(f: Objective, first: int, last: int, guess: int) -> int:
 
 
 def _narrowed(f: Objective, low: int, middle: int, high: int) -> int:
-    """The bottom between the ends, f being no smaller there, by golden sections."""
+    """The bottom of f between two ends at which it is no smaller than in the middle."""
     while max(high - middle, middle - low) > whole_step(middle):
         deadline.check()
         wide = high - middle if high - middle >= middle - low else low - middle
@@ -88,7 +101,7 @@ def _narrowed(f: Objective, low: int, middle: int, high: int) -> int:
 
 
 def whole_step(order: int) -> int:
-    """How far from a valley's bottom the next order is that balls of this precision tell apart."""
+    """The distance of two orders about a bottom that balls of this precision can compare."""
     return max(1, order >> ctx.prec // 3)
 
 
@@ -106,19 +119,19 @@ def places(f: Objective, whole: int, perspective: bool) -> tuple[Fraction, Fract
         return 1 + Fraction(1, 2**halvings)
 
     def is_low(halvings: int) -> bool:
-        if halvings >= _MOST_HALVINGS:
+        if halvings >= _MAX_HALVINGS:
             return True
         here, beside = f(order(halvings)), f(order(halvings + 1))
         if not here.is_finite():
-            return halvings >= _CLOSE and not beside.is_finite()
+            return halvings >= _INFINITE_HALVINGS and not beside.is_finite()
         slack = arb(0) if perspective else arb(2) ** -ctx.prec
         return not below(beside + slack, here)
 
-    most = 1
-    while not is_low(most - 1):
-        most *= 2
-    found = bisect_left(range(most - 1), True, most // 2, key=is_low)
-    return order(found + 1), order(found), 2 * order(found) - 1
+    bound = 1
+    while not is_low(bound - 1):
+        bound *= 2
+    halvings = bisect_left(range(bound - 1), True, bound // 2, key=is_low)
+    return order(halvings + 1), order(halvings), 2 * order(halvings) - 1
 
 
 def _bracket(f: Objective, first: int, last: int, guess: int) -> tuple[int, int, int]:
@@ -158,9 +171,9 @@ def real_valley(
         deadline.check()
         points.sort(key=_height)
         fitted = _fitted(points[:3], perspective)
-        if turn < _ROUGH and fitted is not None:
+        if turn < _ROUGH_FITS and fitted is not None:
             # No further from the best order than about half the way to an end.
-            left, right = best - _SHARE * (best - low), best + _SHARE * (high - best)
+            left, right = best - _STEP_SHARE * (best - low), best + _STEP_SHARE * (high - best)
             fitted = min(max(fitted, left), right)
         probe = best if fitted is None else _rounded(fitted, grid)
         tried = [point.order for point in points]
@@ -194,7 +207,7 @@ def proved_valley(
     digits: int,
 ) -> tuple[Fraction, arb | None]:
     """The bottom of a valley, and a floor of f that has its digits: nearer in a narrow one."""
-    for narrower in _NARROWER:
+    for narrower in _NARROWING:
         best = real_valley(f, places, width / narrower, perspective)
         floor = floor_at(best, width / narrower)
         if floor is None or relative_digits(floor.union(f(best))) > digits:
@@ -241,10 +254,10 @@ def _fitted(points: list[_Midpoint], perspective: bool) -> fmpq | None:
 
 
 def crossing(f: Objective, g: Objective, low: Fraction, high: Fraction) -> Fraction:
-    """An order between where f and g are about equal, f being above at the low end alone."""
+    """An order at which f and g are nearly equal, f being larger at the low end alone."""
     grid = _grid((high - low) / 2**ctx.prec)
     orders = [low, high]
-    for _ in range(_MOST_SECANTS):
+    for _ in range(_MAX_SECANTS):
         before, last = (_middle(f(order)) - _middle(g(order)) for order in orders)
         if (last - before).contains(0) or (f(orders[1]) - g(orders[1])).contains(0):
             break
@@ -257,20 +270,17 @@ def crossing(f: Objective, g: Objective, low: Fraction, high: Fraction) -> Fract
 def saddle(
     family: Callable[[Fraction], Objective], near: Fraction, width: Fraction, perspective: bool
 ) -> Fraction | None:
-    """The order about `near` at which the one of the family that belongs to it has its valley.
+    """The order s near `near` at which `family(s)` has its bottom at s itself; None for none."""
 
-    None where none is found: as where another one belongs to each side.
-    """
+    reach = (near - 1) / _SADDLE_SHARE
 
-    reach = (near - 1) / _WIDELY
-
-    def off(order: Fraction) -> Fraction:
+    def offset(order: Fraction) -> Fraction:
         step = (order - 1) / 2 ** (ctx.prec // 3)
         f, orders = family(order), [order - step, order, order + step]
         bottom = _fitted([_point(f, _exact(place)) for place in orders], perspective)
         return reach if bottom is None else min(max(_fraction(bottom) - order, -reach), reach)
 
-    return root(off, near, reach, width)
+    return root(offset, near, reach, width)
 
 
 def root(
@@ -278,7 +288,7 @@ def root(
 ) -> Fraction | None:
     """An order within `reach` at which f is nearly 0, by secants that halve it; None if not so."""
     grid = _grid(width)
-    orders = [near, _on_grid(near + reach / 2**_NEARLY, grid)]
+    orders = [near, _on_grid(near + reach / 2**_FIRST_SECANT_BITS, grid)]
     values = [f(order) for order in orders]
     while abs(values[1]) >= width:
         change = values[1] - values[0]
@@ -296,7 +306,7 @@ def root(
 def edged_valley(
     f: Objective, places: tuple[Fraction, Fraction, Fraction], one_valley: bool
 ) -> Fraction:
-    """The best order of the segments between three; of one of them where f has one valley."""
+    """The best order of the two segments between three orders, or of one if f has one valley."""
     low, middle, high = places
     segments = [(low, middle), (middle, high)]
     if one_valley:
@@ -308,11 +318,11 @@ def edged_valley(
 
 def _valley_of_a_segment(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:
     """The bottom between two orders, by fits where golden sections find it well inside."""
-    reach = (high - low) / _NEAR_AN_END
-    found = golden_valley(f, low, high, reach)
-    left, right = found - 2 * reach, found + 2 * reach
+    reach = (high - low) / _END_SHARE
+    bottom = golden_valley(f, low, high, reach)
+    left, right = bottom - 2 * reach, bottom + 2 * reach
     if low < left and right < high:
-        return real_valley(f, (left, found, right), width, False)
+        return real_valley(f, (left, bottom, right), width, False)
     end, inward = (low, 4 * width) if left <= low else (high, -4 * width)
     if not below(f(end + inward), f(end)):
         return end
@@ -358,7 +368,7 @@ def chord_floor(
 
 
 def lowest(f: Objective, orders: Iterable[_Order]) -> _Order:
-    """The first of the orders than which f is smaller at no other, as far as midpoints tell."""
+    """The first of the orders with the smallest midpoint of f."""
     best, *others = orders
     for order in others:
         if below(f(order), f(best)):
@@ -367,7 +377,7 @@ def lowest(f: Objective, orders: Iterable[_Order]) -> _Order:
 
 
 def below(a: arb, b: arb) -> bool:
-    """Is a smaller, as far as midpoints tell?"""
+    """Is the midpoint of a smaller than that of b? Infinite values count as the largest."""
     if not a.is_finite():
         return False
     return not b.is_finite() or bool(a.mid() < b.mid())
@@ -379,6 +389,7 @@ def _middle(x: arb) -> arb:
 
 
 def _grid(width: Fraction) -> Fraction:
+    """A power of 1/2 some 32 times smaller than a width, to which orders are rounded."""
     return Fraction(1, 1 << (width.denominator // width.numerator).bit_length() + 4)
 
 
