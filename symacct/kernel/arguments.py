@@ -15,18 +15,17 @@ from symacct.kernel import limits
 from symacct.kernel.errors import DomainError, MissingPackageError, PrecisionError, echo, suggestion
 
 # --- words and digits
-#
-# What an argument that is no number may be: each gives it back or says what was needed.
 
-_LONGEST_PATH = 1000  # characters: a message names the file
+#: Characters of the longest path of a file, which a message has to name.
+_LONGEST_PATH = 1000
 
 
 def one_of(value: object, name: str, names: Iterable[str]) -> str:
     """One of these texts."""
-    known = tuple(names)
-    if not isinstance(value, str) or value not in known:
-        needed = f"one of {', '.join(known)}"
-        raise DomainError(f"{name}: found {echo(value)}{suggestion(value, known, needed)}")
+    names_known = tuple(names)
+    if not isinstance(value, str) or value not in names_known:
+        needed = f"one of {', '.join(names_known)}"
+        raise DomainError(f"{name}: found {echo(value)}{suggestion(value, names_known, needed)}")
     return value
 
 
@@ -41,9 +40,9 @@ def members(value: object, name: str, example: str, limit: str = "points") -> li
     """The members of any iterable but a text or a mapping, counted as they come: it may not end."""
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         with contextlib.suppress(TypeError):  # an array without dimensions cannot be iterated
-            found = list(islice(value, getattr(limits.current(), limit) + 1))
-            limits.check(limit, len(found), f"{name}, {limit} or entries")
-            return found
+            items = list(islice(value, getattr(limits.current(), limit) + 1))
+            limits.check(limit, len(items), f"{name}, {limit} or entries")
+            return items
     raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
 
 
@@ -119,16 +118,14 @@ def digits(value: object) -> int:
 
 
 # --- theorems asked for by name
-#
-# What `by=` may be, and what is set beside a theorem's name: "ZW19-T11:tau=50".
 
-#: A theorem's name; several, of which each node is answered by the one that speaks of it; or none.
+#: The argument by=: a theorem's name; several, of which each node uses the one about it; or none.
 By: TypeAlias = str | tuple[str, ...] | None
 
 
 def chosen(text: str, theorem: str, values: Mapping[str, range]) -> dict[str, int]:
     """The options in a text such as "tau=50"; DomainError for what is no option of the theorem."""
-    found: dict[str, int] = {}
+    options: dict[str, int] = {}
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\w+)\s*=\s*(\d{1,9})\s*", part, re.ASCII)
         if match is None or int(match[2]) not in values.get(match[1], ()):
@@ -138,9 +135,9 @@ def chosen(text: str, theorem: str, values: Mapping[str, range]) -> dict[str, in
             raise DomainError(
                 f"by: found option {echo(part)} of {theorem}, needed {needed or 'no option'}"
             )
-        if match[1] in found:
+        if match[1] in options:
             raise DomainError(
                 f"by: found {match[1]} twice in {echo(text)}, needed each option once"
             )
-        found[match[1]] = int(match[2])
-    return found
+        options[match[1]] = int(match[2])
+    return options

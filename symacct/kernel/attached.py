@@ -21,12 +21,12 @@ class Question:
     def __init__(self, kind: type, name: str, home: str) -> None:
         self.kind, self.name, self.home = kind, name, home
 
-    def __get__(self, asked: object, kind: type) -> Any:
+    def __get__(self, owner: object, kind: type) -> Any:
         import_module(f"symacct.{self.home}")
         answer = vars(self.kind)[self.name]
         if answer is self:
             raise LookupError(f"symacct.{self.home} answers no question {self.name!r}")
-        return answer if asked is None else MethodType(answer, asked)
+        return answer if owner is None else MethodType(answer, owner)
 
 
 def question(kind: type, name: str) -> Callable[[_Answer], _Answer]:
@@ -39,7 +39,7 @@ def question(kind: type, name: str) -> Callable[[_Answer], _Answer]:
     return register
 
 
-#: Of a class by its name, to each module of the package the questions that it answers.
+#: Class name ↦ for each module of the package the names of the questions that it answers.
 ANNOUNCED: dict[str, Mapping[str, Iterable[str]]] = {}
 
 

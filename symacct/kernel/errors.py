@@ -24,14 +24,19 @@ from functools import cache
 from types import FrameType, TracebackType
 from typing import Any
 
-_SHOWN = 120  # characters of a value in a message
-_LONG = 10**9  # the first whole number that has no place in a fraction that is read
-_WHOLE, _ABOUT = 17, 6  # digits of a decimal that is printed in full, and of another one
+#: Characters of a value in a message.
+_SHOWN = 120
+#: The first whole number that is too long for a person to read in a fraction.
+_LONG = 10**9
+#: Digits up to which a decimal is printed in full, and those of a longer one.
+_WHOLE, _ABOUT = 17, 6
+#: Bits of the mantissa of a float64.
 _FLOAT_BITS = 53
-_PLACES = 40  # binary ones, which no decimal stated by hand has
+#: Binary places up to which a fraction may have been stated by hand, as 0.375 has three.
+_PLACES = 40
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = _SHOWN
-#: Whose frames a notebook leaves out: they say nothing about the call that was wrong.
+#: Packages whose frames a notebook leaves out, because they say nothing about the user's call.
 _INSIDE = {"symacct", "mpmath", "contextlib", "IPython"}
 
 
@@ -47,9 +52,9 @@ def echo(value: object) -> str:
     return cut(text, _SHOWN)
 
 
-def cut(text: str, most: int) -> str:
+def cut(text: str, limit: int) -> str:
     """The text, or both its ends where it is longer."""
-    return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 3 :]}"
+    return text if len(text) <= limit else f"{text[: limit // 2]}…{text[-limit // 3 :]}"
 
 
 def _written(value: object) -> str:
@@ -115,18 +120,18 @@ def reason(error: OSError) -> str:
     return error.strerror or str(error) or type(error).__name__
 
 
-def nearest(found: object, known: Iterable[str]) -> str | None:
+def nearest(name_given: object, names: Iterable[str]) -> str | None:
     """The known name that is most like the one found, if any is like it."""
-    known = list(known)
-    lowered = {one.lower(): one for one in known}
-    name = found[:_SHOWN].lower() if isinstance(found, str) else ""
+    names = list(names)
+    lowered = {candidate.lower(): candidate for candidate in names}
+    name = name_given[:_SHOWN].lower() if isinstance(name_given, str) else ""
     near = difflib.get_close_matches(name, lowered, n=1)
     return lowered[near[0]] if near else None
 
 
-def suggestion(found: object, known: Iterable[str], needed: str) -> str:
+def suggestion(name_given: object, names: Iterable[str], needed: str) -> str:
     """The end of a message about a name: the known one that is most like it, or what was needed."""
-    near = nearest(found, known)
+    near = nearest(name_given, names)
     return f"; did you mean {near}?" if near else f", needed {needed}"
 
 
@@ -185,12 +190,12 @@ def _only_frames_outside(error: BaseException | None) -> Iterator[None]:
         whole[id(error)] = error, error.__traceback__
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     try:
-        for one, entries in whole.values():
-            one.__traceback__ = _outside(entries)
+        for chained, entries in whole.values():
+            chained.__traceback__ = _outside(entries)
         yield
     finally:
-        for one, entries in whole.values():
-            one.__traceback__ = entries
+        for chained, entries in whole.values():
+            chained.__traceback__ = entries
 
 
 def _outside(entries: TracebackType | None) -> TracebackType | None:
@@ -201,8 +206,8 @@ def _outside(entries: TracebackType | None) -> TracebackType | None:
             kept.append(entries)
         entries = entries.tb_next
     shown: TracebackType | None = None
-    for one in reversed(kept):
-        shown = TracebackType(shown, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    for entry in reversed(kept):
+        shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return shown
 
 

@@ -24,8 +24,6 @@ from symacct.kernel import limits
 from symacct.kernel.errors import DomainError, echo, formulas
 
 # --- SymPy, when it is needed
-#
-# SymPy, imported where a formula is first met: its import takes longer than most answers.
 
 
 class _Kind(type):
@@ -73,8 +71,6 @@ else:
 
 
 # --- exact numbers
-#
-# Any accepted number → Fraction, or a SymPy expression where it is not rational.
 
 Exact: TypeAlias = Fraction | sympy.Expr
 #: An order: an int where it is whole, `INFINITY`, an expression where a formula is written.
@@ -93,8 +89,10 @@ _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
 #: No space is given back: of two runs of them each could take what the other leaves.
 _RATIONAL = re.compile(rf"\s*+([+-]?)\s*+{_DECIMAL}\s*+(?:/\s*+{_DECIMAL}\s*+)?", re.ASCII)
 _INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
+#: Bits of the mantissa of a float64, which a SymPy Float of this precision is taken to be.
 _FLOAT_BITS = 53
-_SHORT = 2**128  # at most, a number that SymPy may work out
+#: The largest whole number that SymPy gets to simplify or to order; longer ones become symbols.
+_SHORT = 2**128
 
 
 def exact(value: Numeric, name: str = "number") -> Exact:
@@ -166,9 +164,9 @@ def binary(value: float | np.floating[Any]) -> Fraction:
     """
     if not isinstance(value, float | np.floating):
         raise DomainError(f"binary: found {echo(value)}, needed a float")
-    found = exact(value, "binary")
-    assert isinstance(found, Fraction)  # noqa: S101  # of a float
-    return found
+    number = exact(value, "binary")
+    assert isinstance(number, Fraction)  # noqa: S101  # of a float
+    return number
 
 
 def order(value: Numeric) -> Order:
@@ -346,13 +344,13 @@ def _check_shape(value: sympy.Basic, name: str) -> None:
         if parts:
             stack.extend(parts)
             continue
-        one = stack.pop()
-        below = [shape[id(part)] for part in one.args]
+        formula = stack.pop()
+        below = [shape[id(part)] for part in formula.args]
         height = 1 + max((height for height, _ in below), default=0)
         size = 1 + sum(size for _, size in below)
         limits.check("depth", height // 2, f"{name}, nesting depth of the formula")
         limits.check("nodes", size, f"{name}, operations of the formula")
-        shape[id(one)] = height, size
+        shape[id(formula)] = height, size
 
 
 def _from_sympy(value: sympy.Basic, name: str) -> Exact:

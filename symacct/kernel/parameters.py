@@ -21,20 +21,19 @@ from symacct.kernel.exact import Exact, Numeric, Order, exact, expression, sympy
 
 # --- arithmetic within limits
 #
-# Arithmetic on exact numbers that refuses a result before it could grow past the limits.
-#
 # SymPy works out at once what it can: 2**(9**9), the factors of a radicand, exp(n·log 2) = 2**n,
 # and which of two numbers is the larger. Whatever a text or a substitution asks for is measured
 # first.
 
-_PRECISIONS = (64, 256, 1024, 4096)  # bits at which the size of a constant is looked for
+#: Bits at which the size of a constant is computed in turn, until it is known.
+_PRECISIONS = (64, 256, 1024, 4096)
 
 
 def added(parts: Iterable[Exact]) -> Exact:
     """Σ parts."""
     values = list(parts)
     if all(isinstance(value, Fraction) for value in values):
-        return reduce(lambda total, one: exact(total + one), values, Fraction(0))
+        return reduce(lambda total, value: exact(total + value), values, Fraction(0))
     _check_bits(sum(map(bits, values)), "sum")
     return _checked(sympy.Add(*map(expression, values)))
 
@@ -107,8 +106,8 @@ def _checked(value: sympy.Expr) -> Exact:
     return exact(value)
 
 
-def _check_bits(found: int, what: str) -> None:
-    limits.check("parameter_bits", found, f"{what}, in bits")
+def _check_bits(size: int, what: str) -> None:
+    limits.check("parameter_bits", size, f"{what}, in bits")
 
 
 def _check_radicand(bits: int) -> None:
@@ -119,14 +118,14 @@ def check_magnitude(value: sympy.Expr) -> None:
     """LimitError for a constant beyond 2^±limit, PrecisionError for one whose size is not found."""
     if value.free_symbols:
         return
-    most = limits.current().parameter_bits
+    limit = limits.current().parameter_bits
     for bits in _PRECISIONS:
         ball = _ball(value, bits)
         if ball.is_finite():
             low, high = ball.abs_lower(), ball.abs_upper()
-            if high > 0 and high < arb(2) ** -most:
+            if high > 0 and high < arb(2) ** -limit:
                 limits.check("parameter_bits", _log2(high), "number, 1/size in bits")
-            if low > arb(2) ** most:
+            if low > arb(2) ** limit:
                 limits.check("parameter_bits", _log2(low), "number, size in bits")
             return
     raise PrecisionError(f"found {echo(value)}, needed a real number whose size can be decided")
@@ -143,8 +142,8 @@ def _ball(value: sympy.Expr, bits: int) -> arb:
     """The constant as a ball at this precision, from those of its parts."""
     parts = {part: _ball(part, bits) for part in value.args if not value.is_Rational}
     with precision(bits):
-        found: arb = evaluate(BALL, value, parts)
-    return found
+        ball: arb = evaluate(BALL, value, parts)
+    return ball
 
 
 def bits(value: Exact) -> int:
@@ -171,7 +170,7 @@ def _largest(value: Exact) -> int:
     if isinstance(value, Fraction):
         return -(-abs(value.numerator) // value.denominator)
     rationals = value.atoms(sympy.Rational)
-    return max((abs(int(one.p)) for one in rationals), default=1)
+    return max((abs(int(number.p)) for number in rationals), default=1)
 
 
 def _radicand(value: Exact) -> int:
@@ -207,8 +206,6 @@ def _left(n: int, exponent: Fraction) -> int:
 
 
 # --- orders
-#
-# What is done with an order, whatever it is: a number, a symbol, or an array of numbers.
 
 
 def floor_order(alpha: Order | np.ndarray) -> Order | np.ndarray:
@@ -228,12 +225,11 @@ def larger_order(alpha: Order | np.ndarray, least: int) -> Order | np.ndarray:
 
 
 # --- parameters
-#
-# What a parameter may be: each function gives back the exact value or says what was needed.
 
-#: Of a rational, an expression or a ball; a comparison of balls holds where it is certain.
+#: number ↦ whether it holds, of a rational, an expression or a ball; of balls where it is certain.
 Condition: TypeAlias = Callable[[Any], Any]
-_DECIDED_BITS = 2**12  # of the integers in a formula whose sign SymPy is asked for
+#: Bits of all integers in a formula up to which SymPy decides its sign; beyond, it takes long.
+_DECIDED_BITS = 2**12
 
 
 def positive(value: Numeric, name: str) -> Exact:
@@ -340,15 +336,15 @@ def _certainly_not(condition: Condition, x: arb) -> bool:
 
 def given_delta(delta: Numeric) -> Fraction:
     """A δ in [0, 1)."""
-    given = nonnegative(delta, "delta")
-    if not isinstance(given, Fraction) or given >= 1:
+    value = nonnegative(delta, "delta")
+    if not isinstance(value, Fraction) or value >= 1:
         raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
-    return given
+    return value
 
 
 def rational(value: Numeric, name: str) -> Fraction:
     """A rational number >= 0: an ε, a λ, a parameter of a baseline."""
-    given = nonnegative(value, name)
-    if not isinstance(given, Fraction):
+    number = nonnegative(value, name)
+    if not isinstance(number, Fraction):
         raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")
-    return given
+    return number

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from symacct.kernel.claims import Source
 
-_NAMED = 2  # authors that are named one by one
+#: Authors up to which all are named; of more the first one, with et al.
+_NAMED = 2
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,12 @@ class Work:
     @property
     def named(self) -> str:
         """The authors' family names and the year."""
-        known = self.fields()
+        fields = self.fields()
         if "author = {{" in self.entry:  # a body, which has no family name
-            return f"{known['author']} {known['year']}"
-        names = [author.split()[-1] for author in known["author"].split(" and ")]
+            return f"{fields['author']} {fields['year']}"
+        names = [author.split()[-1] for author in fields["author"].split(" and ")]
         who = f"{names[0]} et al." if len(names) > _NAMED else " and ".join(names)
-        return f"{_plain(who)} {known['year']}"
+        return f"{_plain(who)} {fields['year']}"
 
 
 def _plain(tex: str) -> str:

@@ -27,5 +27,5 @@ def __getattr__(name: str) -> sympy.Symbol:
     """The symbol of this name, made where it is first asked for."""
     if name not in _ASSUMED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = globals()[name] = sympy.Symbol(name, **{_ASSUMED[name]: True})
-    return made
+    symbol = globals()[name] = sympy.Symbol(name, **{_ASSUMED[name]: True})
+    return symbol

@@ -14,9 +14,12 @@ from symacct.kernel.errors import PrecisionError
 
 LogMoment = Callable[[int, int], arb]
 
-GUARD_BITS = 64  # spare bits of the first pass: e^K loses log2 K, the sums a few
-MOST_SHARED_BITS = 1024  # of all the moments with 1, beyond which no difference is formed
-MAX_WINDOW = 64  # terms of one sum that cost less than their share of the product, measured
+#: Bits of the first pass beyond those asked: e^K loses log2 K of them, and the sums a few.
+GUARD_BITS = 64
+#: Bits that the moments may share with 1; of closer ones a difference would take too long.
+MOST_SHARED_BITS = 1024
+#: Terms up to which one sum costs less than its share of the product, as measured.
+MAX_WINDOW = 64
 
 
 # Proved in docs/proofs/sums.md, Lemma forward-differences.
@@ -35,7 +38,7 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
     if pending and pending[0] < 0:
         raise ValueError(f"a difference has an order >= 0, got {pending[0]}")
     limits.check("order", max(pending, default=0), "order of a difference")
-    found: dict[int, arb] = {}
+    resolved: dict[int, arb] = {}
     precision = min(bits + GUARD_BITS, limit)
     while pending:
         deadline.check()
@@ -43,8 +46,8 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
             _refuse_tiny(log_moment_at(precision, max(pending[-1], 2)), pending[-1])
             moments = _moments(log_moment_at, precision, pending[-1])
             balls = _transform(moments, [order for order in pending if order < len(moments)])
-        found |= {order: ball for order, ball in balls.items() if is_resolved(ball, bits)}
-        pending = [order for order in pending if order not in found]
+        resolved |= {order: ball for order, ball in balls.items() if is_resolved(ball, bits)}
+        pending = [order for order in pending if order not in resolved]
         if pending and precision == limit:
             raise PrecisionError(
                 f"B({pending[0]}): found no {bits} bits at a working precision of {limit:,} bits: "
@@ -52,7 +55,7 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
                 remedy="raise the limit bits or leave this order out",
             )
         precision = min(_next_precision(precision, bits, pending), limit)
-    return found
+    return resolved
 
 
 def _refuse_tiny(log_moment: arb, order: int) -> None:
@@ -73,8 +76,8 @@ def is_resolved(ball: arb, bits: int) -> bool:
 def _next_precision(precision: int, bits: int, pending: Sequence[int]) -> int:
     """Twice the last one, or what a loss of bits linear in l foretells if that is less.
 
-    Only speed hangs on it. A single order foretells nothing. It grows at least by 5/4, so the last
-    passes dominate the cost.
+    Only speed depends on it. A single order foretells nothing. The precision grows at least by
+    5/4, so that the last passes dominate the cost.
     """
     if not pending or pending[0] == pending[-1]:
         return 2 * precision

@@ -11,12 +11,14 @@ from flint import arb, arb_poly, ctx
 from symacct.kernel import deadline
 from symacct.kernel.sums.balls import ball, within
 
-#: How far from the whole order in the middle the others are.
+#: The largest distance of an order from the whole order in the middle.
 REACH = Fraction(1, 2)
-#: Bits of accuracy, more of which a polynomial must not lack; half as many it is aimed to lack.
+#: Bits of accuracy that a polynomial may lack; a theorem aims at half as many.
 LOST = 24
-_ROOM = 24  # bits for what rounding adds up over some thousand factors
-_MORE = 8  # terms that a product is given at a time, beyond those of its factors
+#: Bits beyond the precision of a product, for the rounding of some thousand factors.
+_ROOM = 24
+#: Terms by which a product is lengthened at a time, beyond those of its factors.
+_MORE = 8
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Local:
 
     @property
     def is_accurate(self) -> bool:
-        """Has it about the digits of the precision where it is least?"""
+        """Has the function about the digits of the precision at t = −½, where it is smallest?"""
         return bool(self(-ball(REACH)).rel_accuracy_bits() > ctx.prec - LOST)
 
     def times(self, other: Local) -> Local:
@@ -51,7 +53,7 @@ class Local:
 
 
 def _split(whole: arb_poly, length: int, everywhere: arb) -> tuple[arb, arb_poly]:
-    """What bounds the terms from t^length on, and the polynomial of those before."""
+    """A bound of the terms from t^length on, and the polynomial of the terms before."""
     beyond = whole.right_shift(length)
     return beyond(everywhere) / 2**length, whole.truncate(length)
 
@@ -68,26 +70,27 @@ class LocalProduct:
 
     def __iter__(self) -> Iterator[LocalProduct]:
         """This one and those before it."""
-        one: LocalProduct | None = self
-        while one is not None:
-            yield one
-            one = one.before
+        product: LocalProduct | None = self
+        while product is not None:
+            yield product
+            product = product.before
 
     def log(self, t: arb) -> arb:
         """K = Σ count·log(1 + E)"""
-        return sum((one.count * one.factor(t).log1p() for one in self), arb(0))
+        return sum((power.count * power.factor(t).log1p() for power in self), arb(0))
 
 
 def times(before: LocalProduct | None, count: int, factor: Local) -> LocalProduct:
-    """The product and one power more; as many factors of one count are joined as were before.
+    """The product with one power more, whose factors are joined in powers of 2.
 
-    So a thousand are some ten, and what few polynomials have in a product of many is small.
+    Factors of one count are joined with as many others, so that a thousand become some ten
+    polynomials.
     """
-    found = LocalProduct(count, factor, before)
-    while (last := found.before) and (last.count, last.joined) == (count, found.joined):
+    product = LocalProduct(count, factor, before)
+    while (last := product.before) and (last.count, last.joined) == (count, product.joined):
         deadline.check()
-        factor = last.factor.times(found.factor)
+        factor = last.factor.times(product.factor)
         if not factor.is_accurate:
             break
-        found = LocalProduct(count, factor, last.before, 2 * found.joined)
-    return found
+        product = LocalProduct(count, factor, last.before, 2 * product.joined)
+    return product
