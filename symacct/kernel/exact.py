@@ -292,6 +292,7 @@ def _bounded(value: _Rational, name: str) -> _Rational:
 
 
 def _from_text(value: str, name: str) -> Fraction:
+    """The fraction of a text such as 5, 1/1000, 0.001 or 1e-8."""
     limits.check("parameter_bits", len(value), f"{name} in characters")
     match = _RATIONAL.fullmatch(value)
     if match is None:
@@ -307,6 +308,7 @@ def _from_text(value: str, name: str) -> Fraction:
 
 
 def _decimal(digits: str, exponent: str | None, name: str) -> Fraction:
+    """The fraction digits · 10^exponent, of a decimal's digits."""
     whole, _, decimals = digits.replace("_", "").partition(".")
     power = -len(decimals)
     if exponent is not None:
@@ -354,6 +356,7 @@ def _check_shape(value: sympy.Basic, name: str) -> None:
 
 
 def _from_sympy(value: sympy.Basic, name: str) -> Exact:
+    """The fraction of a rational SymPy number, or the real expression itself."""
     if isinstance(value, sympy.Rational):
         return _bounded(Fraction(int(value.p), int(value.q)), name)
     if isinstance(value, sympy.Float):

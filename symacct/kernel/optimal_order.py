@@ -349,6 +349,7 @@ class BestOrder:
         return Steering(self.evaluation()).curve(m) if self._is_steered else self.curve()
 
     def _objective_of(self, curve: NodeCurve) -> order_search.Objective:
+        """α ↦ the conversion of a curve's value at the current precision, remembered."""
         key = BALL.bits, curve.evaluation.variant
         if key not in self._objectives:
             memo: dict[Order, arb] = {}

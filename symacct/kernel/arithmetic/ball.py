@@ -20,12 +20,11 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, exact, sympy
 from symacct.kernel.memory import new_lock
 
 # --- balls
-#
-# Certified balls: python-flint's arb at flint's current precision.
 
 # flint's precision belongs to the process, so one certified evaluation runs at a time.
 _flint = new_lock(flint.ctx.default)
-_MOST_BITS = 2**31  # beyond it a number would not fit into memory
+#: The largest precision in bits; a number of more bits would not fit into memory.
+_MOST_BITS = 2**31
 
 
 @contextmanager
@@ -67,9 +66,9 @@ def float_above(x: arb) -> float:
     return math.nextafter(float(x.upper()), math.inf)
 
 
-def doubled(bits: int, most: int | None = None) -> Iterator[int]:
+def doubled(bits: int, limit: int | None = None) -> Iterator[int]:
     """Precisions from this one on, each twice the last, up to the limit in force."""
-    while bits <= (most or limits.current().bits):
+    while bits <= (limit or limits.current().bits):
         deadline.check()
         yield bits
         bits *= 2
@@ -110,22 +109,23 @@ class BallArithmetic(PlainGaps):
         limits.check("order", n, "order alpha")
         return arb(flint.fmpz.bin_uiui(n, k))
 
-    def minimum(self, least: arb, *others: arb) -> arb:
+    def minimum(self, smallest: arb, *others: arb) -> arb:
         for x in others:
-            least = least.min(x)
-        return least
+            smallest = smallest.min(x)
+        return smallest
 
-    def maximum(self, most: arb, *others: arb) -> arb:
+    def maximum(self, largest: arb, *others: arb) -> arb:
         for x in others:
-            most = most.max(x)
-        return most
+            largest = largest.max(x)
+        return largest
 
     def is_infinite(self, x: arb) -> bool:
         return not x.is_finite() and bool(x > 0)
 
 
 BALL = BallArithmetic()
-_LONGEST = 2**30  # bits of a fraction
+#: The largest exponent of a ball whose fraction is formed; a longer one would fill the memory.
+_LONGEST = 2**30
 
 
 def rational(x: arb) -> Fraction:
@@ -135,8 +135,8 @@ def rational(x: arb) -> Fraction:
     """
     if not x.is_finite() or abs(int(x.mid().man_exp()[1])) >= _LONGEST:
         raise LimitError("found a number too far from 1 to be written as a fraction")
-    found = x.mid().fmpq()
-    return Fraction(int(found.p), int(found.q))
+    fraction = x.mid().fmpq()
+    return Fraction(int(fraction.p), int(fraction.q))
 
 
 def rational_ends(value: Exact, bits: int) -> tuple[Fraction, ...]:
@@ -175,7 +175,8 @@ def decide(holds: Callable[[arb], bool | None], value: sympy.Expr) -> bool | Non
 #
 # Signs that are decided exactly: no precision chosen beforehand tells a log x + b log y from 0.
 
-_EXACT_POWER_BITS = 2**22  # a rational power of up to so many bits is formed
+#: Bits up to which a rational power is formed to decide an equality.
+_EXACT_POWER_BITS = 2**22
 
 
 def log_sign(a: Fraction, x: Fraction, b: Fraction, y: Fraction) -> int:
@@ -194,8 +195,8 @@ def log_sign(a: Fraction, x: Fraction, b: Fraction, y: Fraction) -> int:
             value = first * BALL.number(x).log() + second * BALL.number(y).log()
             if value > 0 or value < 0:
                 return 1 if value > 0 else -1
-    most = limits.current().bits
-    raise PrecisionError(f"whether {x}^{first} exceeds {y}^{-second}: not decided at {most} bits")
+    limit = limits.current().bits
+    raise PrecisionError(f"whether {x}^{first} exceeds {y}^{-second}: not decided at {limit} bits")
 
 
 def _cancel(x: Fraction, a: int, y: Fraction, b: int) -> bool:

@@ -28,10 +28,10 @@ def digamma(ctx: Arithmetic, x: Number) -> Number:
 
 def _function(ctx: Arithmetic, name: str) -> Callable[[Number], Number]:
     """The method of balls, of mpmath's numbers and of SymPy's; the others have none."""
-    found: Callable[[Number], Number] | None = getattr(ctx, name, None)
-    if found is None:
+    function: Callable[[Number], Number] | None = getattr(ctx, name, None)
+    if function is None:
         raise TypeError(f"no gamma function for {type(ctx).__name__}")
-    return found
+    return function
 
 
 # --- expressions
@@ -67,8 +67,8 @@ def evaluate(
     if head is sympy.Add or head is sympy.Mul:
         return reduce(add if head is sympy.Add else mul, arguments)
     # By the line of classes: our Min and Max are kinds of SymPy's.
-    known = _functions()
-    function = next((known[kind] for kind in head.__mro__ if kind in known), None)
+    functions = _functions()
+    function = next((functions[kind] for kind in head.__mro__ if kind in functions), None)
     if function is not None:
         return function(ctx, *arguments)
     raise DomainError(f"found {head.__name__} in {expression}, needed one of {_known()}")
@@ -87,6 +87,7 @@ def _power(ctx: Arithmetic, expression: sympy.Expr, arguments: list[Number]) -> 
 
 @cache
 def _functions() -> dict[object, Callable[..., Number]]:
+    """The function of an arithmetic for each of SymPy's functions."""
     return {
         sympy.exp: lambda ctx, x: ctx.exp(x),
         sympy.log: lambda ctx, x: ctx.log(x),

@@ -22,14 +22,20 @@ Floats: TypeAlias = Array | float
 #: What stands beside a LogNumber.
 Real: TypeAlias = "LogNumber | Array | float"
 
+#: The largest relative error of one rounding.
 _UNIT = 2.0**-53
-_FUNCTION = 8 * _UNIT  # relative error of an elementary function, of a few units at most
+#: A bound of the relative error of an elementary function, which is a few roundings.
+_FUNCTION = 8 * _UNIT
+#: The smallest positive double, which bounds the absolute error of an underflow.
 _TINY = 5e-324
-_NO_DIGIT = 0.5  # an error of the log as large as this
-# Below this log, x, e^x − 1 and log(1 + x) are one float64.
+#: The error of a logarithm from which on its number has no digit.
+_NO_DIGIT = 0.5
+#: The logarithm of x below which x, e^x − 1 and log(1 + x) are one double.
 _NEGLIGIBLE = -37.0
-_TERMS = 80  # of a series whose terms fall at least by halves
-_BLOCK = 1 << 18  # terms of a long sum formed at once
+#: Terms of a series that falls at least by halves: more than a double's 53 bits.
+_TERMS = 80
+#: Terms of a long sum that are formed at once, so that they fit into memory.
+_BLOCK = 1 << 18
 
 
 class LogNumber:
@@ -226,15 +232,15 @@ def _better(a: LogNumber, b: LogNumber, where: Array | bool = True) -> LogNumber
     )
 
 
-def _extreme(a: LogNumber, b: LogNumber, least: bool) -> LogNumber:
+def _extreme(a: LogNumber, b: LogNumber, smallest: bool) -> LogNumber:
     """The smaller or the larger of two; where their errors overlap, of either."""
-    side = 1.0 if least else -1.0
+    side = 1.0 if smallest else -1.0
     first, second = side * a.sign, side * b.sign
     with np.errstate(invalid="ignore"):
         below = (first < second) | ((first == second) & (first * a.log <= first * b.log))
     sign, log = np.where(below, a.sign, b.sign), np.where(below, a.log, b.log)
     error = np.where(below, a.error, b.error)
-    ends = np.minimum if least else np.maximum
+    ends = np.minimum if smallest else np.maximum
     with np.errstate(invalid="ignore"):
         low, high = (ends(a.log + k * a.error, b.log + k * b.error) for k in (-1.0, 1.0))
         overlap = np.maximum(np.maximum(log - low, high - log), 0.0)
@@ -311,11 +317,11 @@ class Float64Arithmetic:
                 "float64: found the logarithm of a negative number; needed another engine, or "
                 "finite_up_to stated of a curve that is infinite from some order on"
             )
-        found = LogNumber.of(x.log)
+        logarithm = LogNumber.of(x.log)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(x.error == 0, 0.0, x.error / np.abs(x.log))
             error = np.where(share < 1, -np.log1p(-np.minimum(share, 1.0)), np.inf)
-        return LogNumber(found.sign, found.log, found.error + error)
+        return LogNumber(logarithm.sign, logarithm.log, logarithm.error + error)
 
     def log1p(self, x: LogNumber) -> LogNumber:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -393,8 +399,8 @@ class Float64Arithmetic:
         nodes, weights = (self.near(x) for x in rule)
         result = LogNumber.of(0)
         for piece in range(_count(pieces)):
-            found = value((piece + (nodes + 1) / 2) / pieces)
-            result = result + (found * weights).total()
+            values = value((piece + (nodes + 1) / 2) / pieces)
+            result = result + (values * weights).total()
         return result / (2 * pieces)
 
     def grid_nats(self) -> LogNumber:
@@ -402,10 +408,10 @@ class Float64Arithmetic:
         return LogNumber.of(50)
 
     def minimum(self, *xs: LogNumber) -> LogNumber:
-        return reduce(lambda a, b: _extreme(a, b, least=True), xs)
+        return reduce(lambda a, b: _extreme(a, b, smallest=True), xs)
 
     def maximum(self, *xs: LogNumber) -> LogNumber:
-        return reduce(lambda a, b: _extreme(a, b, least=False), xs)
+        return reduce(lambda a, b: _extreme(a, b, smallest=False), xs)
 
     def is_zero(self, x: LogNumber) -> bool:
         return bool(np.all(x._is_zero()))

@@ -88,10 +88,10 @@ class SymbolicArithmetic(PlainGaps):
 
 def check_numbers(e: sympy.Expr) -> None:
     """LimitError for a rational that is too long to be factored, sorted or written."""
-    found = max(
+    size = max(
         (int(r.p).bit_length() + int(r.q).bit_length() for r in e.atoms(sympy.Rational)), default=0
     )
-    limits.check("written_bits", found, "formula, bits of a number that the order makes")
+    limits.check("written_bits", size, "formula, bits of a number that the order makes")
 
 
 def with_indices(formula: sympy.Expr, taken: Iterable[str] = ()) -> sympy.Expr:
@@ -108,6 +108,7 @@ def _names(letters: str) -> list[str]:
 
 
 def _named(e: sympy.Basic, indices: list[str], integrals: list[str]) -> sympy.Basic:
+    """The expression with the variables of its sums and integrals renamed, from outside inwards."""
     if not e.has(sympy.Sum, sympy.Integral):
         return e
     if isinstance(e, sympy.Sum | sympy.Integral):

@@ -15,14 +15,9 @@ from flint import acb, arb, ctx
 from symacct.kernel import deadline
 from symacct.kernel.errors import LimitError, PrecisionError, SymacctError
 
-# --- balls
-#
-# Exact rationals as balls, flint's integrals, and results to a stated accuracy.
-
 # --- balls and integrals
-#
-# Exact rationals into balls, flint's integrals, and results to a stated relative accuracy.
 
+#: Raises of the precision after which an accuracy is refused, each for more bits.
 _ROUNDS = 12
 
 P = ParamSpec("P")
@@ -32,7 +27,10 @@ R = TypeVar("R")
 def within_floats(
     finding: str, where: str = "", remedy: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """PrecisionError of these words where the floats that choose steps leave their range."""
+    """A decorator that turns a float's ArithmeticError or ValueError into a PrecisionError.
+
+    Floats that choose steps may leave their range; the error has the finding, where and remedy.
+    """
 
     def guarded(ask: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(ask)
@@ -167,16 +165,14 @@ def legendre_floats(count: int) -> tuple[np.ndarray, np.ndarray]:
     return np.polynomial.legendre.leggauss(count)
 
 
-# --- guesses that only steer
-#
-# Guesses in float64 that choose steps, windows and precision; no result rests on them.
-
 # --- magnitudes
 #
-# float64 guesses of logarithms. They steer step sizes and precision, no result rests on them.
+# Logarithms in float64 that choose steps, windows and precision; no result rests on them.
 
 LOG2 = math.log(2)
+#: λ at which ε(1) is approximated by K(λ)/λ.
 _KL_STEP = 2.0**-40
+#: The smallest λ of a magnitude, so that float64 does not underflow to 0.
 _LEAST_LAMBDA = 1e-200
 
 
@@ -254,19 +250,22 @@ def log_laplace_kl(gamma: Fraction, b: Fraction) -> float:
     return log_laplace_excess(1 + Fraction(_KL_STEP), gamma, b) - math.log(_KL_STEP)
 
 
-# --- least values
-#
-# Where a function of a positive number is about least; nothing rests on it.
+# --- minima
 
-_STEPS = (2.0, 0.5, 0.1)  # of the logarithm
-_LARGEST = 200.0  # logarithm
+#: Steps of a logarithm in which a minimum is looked for, in turn.
+_STEPS = (2.0, 0.5, 0.1)
+#: The largest |log| that is tried.
+_LARGEST = 200.0
 
 
 def lowest(size: Callable[[float], float], start: float) -> float:
-    """The bottom of a valley, by ever smaller steps; its logarithm is asked for and given."""
-    best, least = start, size(start)
+    """The logarithm at which `size`, a function of a logarithm, is about smallest.
+
+    It only steers; the steps from `start` on get smaller.
+    """
+    best, best_height = start, size(start)
     for step in _STEPS:
         for way in (step, -step):
-            while abs(best) < _LARGEST and (there := size(best + way)) < least:
-                best, least = best + way, there
+            while abs(best) < _LARGEST and (there := size(best + way)) < best_height:
+                best, best_height = best + way, there
     return best

@@ -36,7 +36,9 @@ from symacct.kernel.sums.balls import up_to, within
 Span = tuple[int, int]
 Rates = tuple[arb, arb]
 
-HUGE = 1e200  # a float whose products with orders are finite
+#: A float in the place of ∞ whose products with orders are finite.
+HUGE = 1e200
+#: Steps of Newton's method, which steers.
 NEWTON_STEPS = 12
 
 
@@ -279,7 +281,8 @@ def binomial_weights(alpha: int, orders: range) -> np.ndarray:
 #
 # What a binomial sum over a curve adds up; to a low order all of it, as one polynomial.
 
-LOW = 64  # up to this order cheap terms are summed faster than most of them are proved small
+#: The order up to which cheap terms are summed faster than most of them are proved small.
+LOW = 64
 
 Exponentials = Callable[[range], ExponentialSum | None]
 
@@ -383,9 +386,12 @@ def dense_sum(terms: Terms, alpha: int, rates: Rates, first: int) -> arb | None:
 # Python floats choose the cuts and tilts; balls evaluate the lines and the inequality.
 
 LOG_2 = math.log(2.0)
-SHORT = 16  # so few terms cost less than steering
-LINE_BITS = 32  # guard bits of lines through large K, whose exponentials are taken
-CLEAR = 2.0**-40  # a bend of K, relative to K, that floats show for certain
+#: Terms up to which a sum costs less than steering.
+SHORT = 16
+#: Guard bits of lines through large K, whose exponentials are taken.
+LINE_BITS = 32
+#: The bend of K, relative to K, above which floats show it for certain.
+CLEAR = 2.0**-40
 
 
 class Majorant:
@@ -472,7 +478,7 @@ class Majorant:
     def outside(self, weights: Weights, runs: list[Span]) -> arb:
         """[0, bound] for the sum of all terms outside the runs."""
         spans = self.spans_outside(runs)
-        return up_to(sum((self.bound(weights, *one) for one in spans), arb(0)))
+        return up_to(sum((self.bound(weights, *side) for side in spans), arb(0)))
 
     def spans_outside(self, runs: list[Span]) -> Iterator[tuple[Span, Span]]:
         """Each block with the orders in it, left end excluded, that lie in no run."""
@@ -567,10 +573,14 @@ class Majorant:
 Block = tuple[float, int, int, float, float]
 
 SHAPES = ("convex", "nondecreasing")
-SLACK_BITS = 9  # what is skipped aims below 2^-(prec-SLACK_BITS) of the sum
-LONG = 64  # a longer block is cut before all of its terms are summed
-GAIN = 5  # a cut must spare more terms than this to pay for itself
-CANCELLED = 8  # bits that the exponentials of a run may lose before its terms are taken singly
+#: The terms left out are meant to be below 2^{9 − precision} of the sum.
+SLACK_BITS = 9
+#: Terms up to which a block is summed without being cut.
+LONG = 64
+#: Terms that a cut must spare to pay for itself.
+GAIN = 5
+#: Bits that the exponentials of a run may lose before its terms are summed singly.
+CANCELLED = 8
 
 
 # Proved in docs/proofs/sums.md, Lemma partition.
@@ -712,7 +722,7 @@ def run_sums(curve: Majorant, balls: dict[int, arb], weights: Weights, runs: lis
     ]
     with ctx.workprec(guarded(weights.alpha)):
         parts = zip(runs, values, strict=True)
-        return sum((weights.total(run[0], found) for run, found in parts), arb(0))
+        return sum((weights.total(run[0], sums) for run, sums in parts), arb(0))
 
 
 def _truncated(curve: Majorant, weights: Weights) -> arb:
