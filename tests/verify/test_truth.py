@@ -20,7 +20,7 @@ from symacct.kernel.claims import Claim, Kind
 from symacct.profile.contours import Contour
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Truth, decimal_text, ends
-from symacct.verify.judging.truth import Oracle, node, readings, renyi_lower
+from symacct.verify.judging.truth import Oracle, node, readings
 from symacct.verify.judging.verdict import Finding, Judge, excess, explained_by_rounding
 from symacct.verify.peer.protocol import LARGEST, Answer, Ask, AskedPart, Hello, Support
 
@@ -141,25 +141,6 @@ def test_profiles_in_closed_form(part, epsilon, delta):
     assert float(again) == pytest.approx(float(epsilon))
 
 
-def three_points(sigma, gamma, alpha, width=0.02):
-    """D_α of the laws of three points by a midpoint rule in the plane."""
-    h = math.sqrt(3) / 2
-    x, y = np.arange(-9, 11, width), np.arange(-12, 14, width)
-    zero = density(x, 0, sigma)[:, None] * density(y, 0, sigma)
-    far = density(x, h, sigma)[:, None]
-    p = (1 - gamma) * zero + gamma * far * density(y, 0.5, sigma)
-    q = (1 - gamma) * zero + gamma * far * density(y, -0.5, sigma)
-    return math.log((p**alpha * q ** (1 - alpha)).sum() * width**2) / (alpha - 1)
-
-
-@pytest.mark.parametrize("alpha", [2, 4])
-def test_three_points_at_distance_one(alpha):
-    part = AskedPart("Gaussian", (("sigma", "1"),), "without_replacement", "0.1")
-    bound = float(renyi_lower(part, Ask("rdp", (part,), str(alpha), "replace_one")))
-    truth = three_points(1.0, 0.1, alpha)
-    assert 0.9 * truth < bound <= truth
-
-
 @pytest.fixture
 def bracketing(monkeypatch):
     """An oracle without what balls prove order by order of a fixed size: bounds on both sides."""
@@ -181,20 +162,6 @@ def test_removing_is_a_lower_bound_of_replacing_at_every_order():
     fixed = Oracle().truth(Ask("rdp", (FIXED,), "1.5", "replace_one"))
     removed = Oracle().truth(Ask("rdp", (SAMPLED,), "1.5"))
     assert removed.lower <= fixed.lower <= removed.upper < fixed.upper
-
-
-@pytest.mark.usefixtures("bracketing")
-def test_three_points_refute_the_formula_of_the_other_relation():
-    part = AskedPart("Gaussian", (("sigma", "1"),), "without_replacement", "0.01")
-    ask = Ask("rdp", (part,), "2", "replace_one")
-    oracle = Oracle()
-    truth = oracle.truth(ask)
-    poisson = oracle.truth(Ask("rdp", (AskedPart(*_poisson(part)),), "2"))
-    assert truth.lower <= poisson.upper < oracle.sharpened(ask, truth).lower
-
-
-def _poisson(part):
-    return part.mechanism, part.parameters, "poisson", part.gamma
 
 
 # --- verdicts

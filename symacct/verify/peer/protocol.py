@@ -160,11 +160,6 @@ class Ask:
         return len(self.orders or ()) if self.kind == "rdp" else 0
 
     @property
-    def is_plain(self) -> bool:
-        """Is it about one record, and about the sensitivity that is understood?"""
-        return self.group == 1 and all(part.sensitivity == "1" for part in self.parts)
-
-    @property
     def is_at_an_end(self) -> bool:
         """Has it a number that many peers refuse: the rate 1, a p below ½, a δ next to none?"""
         rates = any(part.gamma is not None and part.rate == 1 for part in self.parts)
