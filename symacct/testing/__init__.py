@@ -42,11 +42,11 @@ class UnsoundError(AssertionError):
 
 
 class UndecidedError(AssertionError):
-    """A function returned a number of which too little is known to say whether it is right."""
+    """A function returned a number that the known bounds neither confirm nor refute."""
 
 
 class Checked(int):
-    """How many values were held to the truth, and how well that was known."""
+    """Counts the values held to the truth, and states how well the truth was known."""
 
     #: The largest quotient of a best proved bound and the certified lower bound beside it.
     width: float
@@ -76,7 +76,7 @@ def assert_sound(
     width: float = 2,
     relation: str | None = None,
 ) -> Checked:
-    """Fail unless `function` is an upper bound of the truth wherever it is asked; how many were.
+    """Raises unless `function` is an upper bound of the truth at every argument; counts them.
 
     `what` is "rdp" (the function takes an order α), "epsilon" (δ ↦ ε) or "delta" (ε ↦ δ); `at`
     the arguments, each given as a float. A value must not be below a certified lower bound of the
@@ -129,7 +129,7 @@ def assert_sound(
 
 
 def _value(function: Callable[[float], Any], x: float, where: str, whole: bool) -> Any:
-    """What the function says at x; of one that fails between whole orders, how to ask it there."""
+    """Evaluates the function at x; an error between whole orders names the remedy."""
     try:
         return function(x)
     except Exception as error:
@@ -142,7 +142,7 @@ def _value(function: Callable[[float], Any], x: float, where: str, whole: bool) 
 
 
 def _under(m: Node, relation: str) -> Node:
-    """The node with every sampling in it under one relation; DomainError where it has another."""
+    """Returns the node with every sampling in it under one relation, or raises DomainError."""
     arguments.one_of(relation, "relation", ("add_remove", "replace_one"))
 
     def moved(node: Node) -> Node:
@@ -167,7 +167,7 @@ _DEFAULTS: dict[str, tuple[str, ...]] = {"rdp": ORDERS, "epsilon": DELTAS, "delt
 def _truth(
     accountant: Accountant, m: Node, what: str, x: Fraction, conversion: str | None
 ) -> tuple[Bound, Bound]:
-    """A lower bound of what is right, and the best proved bound, at exactly this float."""
+    """Computes a lower bound of the truth and the best proved bound, at exactly this float."""
     if what == "rdp":
         return _renyi(accountant, m, x)
     ask = accountant.epsilon if what == "epsilon" else accountant.delta
@@ -245,7 +245,7 @@ def _fault(
     rounding: Fraction,
     loose: Fraction | None,
 ) -> str | None:
-    """What is wrong with a value, if anything is."""
+    """Describes what is wrong with a value; None where nothing is."""
     low, high = truth
     value = _float(answer, where)
     between = _between(truth)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class NotSoundError(Exception):
-    """What verify found, for the test's report."""
+    """A peer failed its test; the message is the report on it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of `symacct verify`, for pytest."""
+    """Adds the options of `symacct verify` to pytest."""
     group = parser.getgroup("symacct", "tests of accountants against certified enclosures")
     add = group.addoption
     add(
@@ -44,14 +44,14 @@ def pytest_collection_modifyitems(
 
 
 class Verified(pytest.Item):
-    """One run of verify; it fails as the command's exit status would."""
+    """One run of verify, which fails as the command's exit status would."""
 
     def __init__(self, *, peer: str, **rest: Any) -> None:
         super().__init__(**rest)
         self.peer = peer
 
     def runtest(self) -> None:
-        """Fail for a finding that fails, or where too little could be judged."""
+        """Fails for a defect that fails the run, or where too little could be judged."""
         from symacct.verify.reporting.document import document, too_little
 
         judgement = self._judgement()
@@ -65,7 +65,7 @@ class Verified(pytest.Item):
             raise NotSoundError(f"{self.peer}: {too_little(judgement.report)}")
 
     def _judgement(self) -> Judgement:
-        """The report on the peer, judged by the options of the run."""
+        """Runs verify on the peer and judges the report by the options of pytest."""
         from symacct.verify import FULL, QUICK, adapters, verify
         from symacct.verify.peer import peers
         from symacct.verify.reporting.judgement import Judgement, KnownFindings, read

@@ -296,7 +296,7 @@ def test_a_peer_that_hangs_passes_with_a_word_about_it(tmp_path, monkeypatch):
 
 def test_what_a_quick_run_had_no_time_for_is_told_what_does():
     few = Count("epsilon of Gaussian (none), add/remove", 3, 2)
-    how = {"kinds": [few], "least": 5, "given": 17.0, "cut": ["usual: the time was used up"]}
+    how = {"kinds": [few], "per_kind": 5, "given": 17.0, "cut": ["usual: the time was used up"]}
     one = report(**how)
     assert too_little(one).endswith(
         "; needed 5 judged answers of each kind of question, found fewer of 1 of 1 kinds; "

@@ -48,7 +48,7 @@ ORACLE = Oracle()
 @pytest.fixture(autouse=True)
 def _one_oracle(monkeypatch):
     monkeypatch.setattr(session, "Oracle", lambda digits: ORACLE)
-    monkeypatch.setattr(truth, "_LEAST_SIZE", 2**18)  # lower bounds that take longer: the soak
+    monkeypatch.setattr(truth, "_LOWER_SIZE", 2**18)  # lower bounds that take longer: the soak
 
 
 def planted_report(name, extent, folder):

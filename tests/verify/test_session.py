@@ -388,7 +388,7 @@ def test_a_run_without_the_least_of_each_kind_has_no_verdict(tmp_path):
 
 
 def test_random_answers_are_judged_and_reported(monkeypatch):
-    monkeypatch.setattr(truth, "_LEAST_SIZE", 2**18)  # lower bounds that take longer: the soak
+    monkeypatch.setattr(truth, "_LOWER_SIZE", 2**18)  # lower bounds that take longer: the soak
     assert_random_answers_are_judged(1, Extent(2, 2, 3, 1, 0, 2, 4, 900))
 
 

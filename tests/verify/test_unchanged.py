@@ -22,7 +22,7 @@ def assert_unchanged_passes(name, extent, seeds, folder):
     with planted.shared():
         file.write_text(verify(command, extent).to_json(), encoding="utf-8")
         known = read(str(file))
-        assert known["float64"].found
+        assert known["float64"].by_id
 
         def judged(seed):
             report = verify(command, extent, seed, known=lambda peer: known[peer].asks)

@@ -50,7 +50,7 @@ LAST: dict = {}  # the mechanism built last, for sweeps over its orders
 
 
 class Build:
-    """Mechanisms together with the lines that build them."""
+    """Builds mechanisms of the peer, and records the lines that build them."""
 
     def __init__(self, how):
         from autodp import mechanism_zoo, transformer_zoo
@@ -66,49 +66,49 @@ class Build:
         return mechanism, f"m{self.names}"
 
     def run(self, part, adjacency):
-        """One run of a part."""
+        """Builds one run of a part."""
         kind, fields = CLASSES[part["mechanism"]]
         values = {key: line.number(part, name, self.how) for key, name in fields.items()}
         shown = ", ".join(f"{key}={value!r}" for key, value in values.items())
         mechanism = getattr(self.zoo, kind)(**values)
-        found = self.keep(mechanism, f"zoo.{kind}({shown})")
+        named = self.keep(mechanism, f"zoo.{kind}({shown})")
         if part["sampling"] == "none":
-            return found
+            return named
         poisson = part["sampling"] == "poisson"
         if adjacency == "replace_one":
             mechanism.neighboring = "replace_one"
-            self.lines.append(f"{found[1]}.neighboring = 'replace_one'")
+            self.lines.append(f"{named[1]}.neighboring = 'replace_one'")
         gamma, improved = line.number(part, "gamma", self.how), not GENERAL
         flag = ", improved_bound_flag=True" if improved else ""
         source = f"transformers.AmplificationBySampling(PoissonSampling={poisson})"
         sample = self.transformers.AmplificationBySampling(PoissonSampling=poisson)
         sampled = sample(mechanism, gamma, improved_bound_flag=improved)
-        return self.keep(sampled, f"{source}({found[1]}, {gamma!r}{flag})")
+        return self.keep(sampled, f"{source}({named[1]}, {gamma!r}{flag})")
 
-    def compose(self, found, counts):
+    def compose(self, named, counts):
         """The peer's composition of mechanisms with their counts."""
-        mechanisms = [mechanism for mechanism, _ in found]
-        names = ", ".join(name for _, name in found)
+        mechanisms = [mechanism for mechanism, _ in named]
+        names = ", ".join(name for _, name in named)
         composed = self.transformers.Composition()(mechanisms, list(counts))
         return self.keep(composed, f"compose([{names}], {list(counts)!r})")
 
     def part(self, part, adjacency):
         """(mechanisms, counts) of a part, written as the ask has it."""
-        one = self.run(part, adjacency)
+        named = self.run(part, adjacency)
         if self.how.get("count") == "nested":
             inner, outer = line.nested(part["count"])
-            return [self.compose([one], [inner])], [outer]
+            return [self.compose([named], [inner])], [outer]
         shares = line.counts(part["count"], self.how, MOST_REPEATS)
         same = self.how.get("sharing") == "shared" or self.how.get("count") == "split"
-        return [one, *(one if same else self.run(part, adjacency) for _ in shares[1:])], shares
+        return [named, *(named if same else self.run(part, adjacency) for _ in shares[1:])], shares
 
     def whole(self, ask):
-        """The composition asked about."""
+        """Builds the composition of a question in the nesting that it names."""
         rows = [self.part(part, ask["adjacency"]) for part in line.parts_of(ask)]
         way = self.how.get("nesting", "flat")
         if way == "flat":
-            found = [m for mechanisms, _ in rows for m in mechanisms]
-            return self.compose(found, [n for _, counts in rows for n in counts])
+            named = [m for mechanisms, _ in rows for m in mechanisms]
+            return self.compose(named, [n for _, counts in rows for n in counts])
         alone = [self.compose(mechanisms, counts) for mechanisms, counts in rows]
         while len(alone) > 1:
             if way == "left":
@@ -137,7 +137,7 @@ def construct(ask):
 
 
 def answer(ask):
-    """The answer's fields."""
+    """Computes the value of a question by the peer, with the lines that reproduce it."""
     begun = time.perf_counter()
     mechanism, name, lines = built(ask)
     at = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}[ask["ask"]]
@@ -155,7 +155,7 @@ def answer(ask):
 
 
 def claimed(ask, mechanism):
-    """The theorem its documentation names; not where a part took a smaller value than that.
+    """Names the theorem of the documentation, unless a part has a smaller value than that.
 
     That is the value of the part without its sampling, or of the part at the order ∞.
     """
@@ -168,9 +168,9 @@ def claimed(ask, mechanism):
     for part in ask["parts"]:
         base = Build({}).whole({**ask, "parts": [{**part, "sampling": "none"}]})[0]
         alone = len(ask["parts"]) == 1
-        own = mechanism if alone else Build({}).whole({**ask, "parts": [part]})[0]
-        smaller = min(base.get_RDP(alpha), own.get_RDP(math.inf))
-        if own.get_RDP(alpha) >= smaller * (1 - 1e-12):
+        sampled = mechanism if alone else Build({}).whole({**ask, "parts": [part]})[0]
+        smaller = min(base.get_RDP(alpha), sampled.get_RDP(math.inf))
+        if sampled.get_RDP(alpha) >= smaller * (1 - 1e-12):
             return {}
     return {"claims": CLAIMS[samplings.pop(), not GENERAL]}
 

@@ -39,7 +39,7 @@ MOST_REPEATS = 2000
 
 
 def base_event(part, how):
-    """The mechanism itself, before sampling."""
+    """Builds the event of the mechanism itself, before sampling."""
     from dp_accounting import dp_event as e
 
     kind = part["mechanism"]
@@ -78,7 +78,7 @@ def run(part, how):
 
 
 def counted(part, how):
-    """A part with its count, as one event."""
+    """Builds a part with its count as one event."""
     from dp_accounting import dp_event as e
 
     event, count = run(part, how), part["count"]
@@ -96,7 +96,7 @@ def counted(part, how):
 
 
 def calls(ask):
-    """[(event, count)]: what is given to compose(), call by call."""
+    """Lists (event, count) as they are given to compose(), call by call."""
     from dp_accounting import dp_event as e
 
     how, parts = ask["how"], line.parts_of(ask)
@@ -123,7 +123,7 @@ def calls(ask):
 
 
 def answer(ask):
-    """The answer's fields."""
+    """Computes RDP, ε or δ of the RdpAccountant, with the lines that reproduce it."""
     from dp_accounting.privacy_accountant import NeighboringRelation
     from dp_accounting.rdp import RdpAccountant
 
@@ -148,8 +148,8 @@ def answer(ask):
         if how.get("after") == "twice":
             value = accountant.rdp[place]
     else:
-        asked = "delta" if ask["ask"] == "epsilon" else "epsilon"
-        target = ask[asked + "_float"]
+        at = "delta" if ask["ask"] == "epsilon" else "epsilon"
+        target = ask[at + "_float"]
         if how.get("after") == "twice":
             getattr(accountant, "get_" + ask["ask"])(target)
         value, best = getattr(accountant, f"get_{ask['ask']}_and_optimal_order")(target)
@@ -165,7 +165,7 @@ def answer(ask):
 
 
 def or_unsupported(answer):
-    """The answers, with the peer's own way of saying that it does not offer something."""
+    """Wraps `answer` so that the peer's own refusal counts as unsupported."""
 
     def answered(ask):
         try:
@@ -179,7 +179,7 @@ def or_unsupported(answer):
 
 
 def hello():
-    """Who computes, and what may be asked; imports the peer, so that no answer is slow for that."""
+    """Lists what the RdpAccountant offers; imports the peer, so that no answer is slow for that."""
     from dp_accounting.rdp import rdp_privacy_accountant
 
     kinds = [
@@ -198,7 +198,7 @@ def hello():
 
 
 def answer_by_losses(ask):
-    """ε or δ of the PLDAccountant, pessimistic by default."""
+    """Computes ε or δ of the PLDAccountant, pessimistic by default."""
     from dp_accounting.pld import PLDAccountant
     from dp_accounting.privacy_accountant import NeighboringRelation
 

@@ -32,7 +32,7 @@ def batches(part):
 
 
 def calibrated(ask, part, samples, batch):
-    """(the function, what it is given, a factor): for a noise, a rate or a number of runs."""
+    """Returns (function, arguments, factor) of the search for a noise, a rate or the runs."""
     if part["sampling"] == "without_replacement":
         raise line.Unsupported(f"{ask['ask']} of batches of a fixed size")
     named = {
@@ -50,9 +50,10 @@ def calibrated(ask, part, samples, batch):
 
 
 def answer_by(config):
-    """answer(ask) with the accountant of this configuration."""
+    """Returns answer(ask) with the accountant of this configuration."""
 
     def answer(ask):
+        """Computes ε, noise, rate or runs, with the lines that reproduce it."""
         from jax_privacy import accounting
 
         part = line.the_part(ask, ASKS)
@@ -95,11 +96,11 @@ def hello_by(**more):
     import jax_privacy.accounting  # noqa: F401
 
     added = [("Gaussian", sampling, "add_remove") for sampling in ("poisson", "none")]
-    said = line.hello_of("jax-privacy", added, ASKS, how=HOW, compose=False, **more)
-    said["supports"][1]["asks"] = [one for one in ASKS if one != "rate"]
+    fields = line.hello_of("jax-privacy", added, ASKS, how=HOW, compose=False, **more)
+    fields["supports"][1]["asks"] = [kind for kind in ASKS if kind != "rate"]
     fixed = {"mechanism": "Gaussian", "sampling": "without_replacement"}
-    said["supports"].append({**fixed, "adjacency": "replace_one", "asks": ["epsilon"]})
-    return said
+    fields["supports"].append({**fixed, "adjacency": "replace_one", "asks": ["epsilon"]})
+    return fields
 
 
 def hello():

@@ -41,7 +41,7 @@ def hello():
 
 
 def answer_by_clt(ask):
-    """ε, δ or μ by Gaussian DP and a central limit theorem."""
+    """Computes ε, δ or μ by Gaussian DP and a central limit theorem."""
     peer = line.module_at(BY_CLT, NEEDED)
     part = line.the_part(ask, ASKS)
     if part["mechanism"] != "Gaussian" or part["sampling"] != "poisson":

@@ -27,7 +27,7 @@ EPSILON_ERROR, DELTA_SHARE = 0.01, 1e-3
 
 
 def build(part, how):
-    """(the privacy random variable, its source)"""
+    """Returns (the privacy random variable, its source) of one run."""
     import prv_accountant.privacy_random_variables as prvs
 
     kind = part["mechanism"]
@@ -52,50 +52,50 @@ def build(part, how):
 
 def runs(ask):
     """[(privacy random variable, its source, how many times)]"""
-    how, found = ask["how"], []
+    how, variables = ask["how"], []
     for part in line.parts_of(ask):
         first = build(part, how)
         for n in line.counts(part["count"], how, MOST_REPEATS):
-            found.append((*(first if how.get("sharing") == "shared" else build(part, how)), n))
-    return found
+            variables.append((*(first if how.get("sharing") == "shared" else build(part, how)), n))
+    return variables
 
 
-def rdp(ask, found):
-    """(value, the expression that has it)"""
+def rdp(ask, variables):
+    """Returns (the RDP of a composition, the expression that has it)."""
     import numpy as np
 
     alpha, way = line.order(ask), ask["how"].get("after")
     if way in ("asked", "twice"):
-        for prv, _, _ in found:
+        for prv, _, _ in variables:
             prv.rdp(alpha if way == "twice" else 3.5)
     if ask["how"].get("alpha") == "list":
         from prv_accountant.other_accountants import RDP
 
         named = [(1 + alpha) / 2, alpha, 2 * alpha]
-        table = RDP([prv for prv, _, _ in found], orders=named)
-        sources = ", ".join(source for _, source, _ in found)
-        counts = [n for _, _, n in found]
+        table = RDP([prv for prv, _, _ in variables], orders=named)
+        sources = ", ".join(source for _, source, _ in variables)
+        counts = [n for _, _, n in variables]
         shown = f"np.dot({counts}, [r[1] for r in RDP([{sources}], orders={named}).rdps])"
         return np.dot(counts, [values[1] for values in table.rdps]), shown
-    shown = " + ".join(f"{n} * {source}.rdp({alpha!r})" for _, source, n in found)
-    return sum(n * prv.rdp(alpha) for prv, _, n in found), shown
+    shown = " + ".join(f"{n} * {source}.rdp({alpha!r})" for _, source, n in variables)
+    return sum(n * prv.rdp(alpha) for prv, _, n in variables), shown
 
 
 def answer(ask):
-    """The answer's fields."""
+    """Computes RDP, or ε by RDP, with the lines that reproduce it."""
     from prv_accountant.other_accountants import RDP
 
-    found = runs(ask)
+    variables = runs(ask)
     begun = time.perf_counter()
     if ask["ask"] == "rdp":
-        value, shown = rdp(ask, found)
+        value, shown = rdp(ask, variables)
     else:
-        delta, counts = ask["delta_float"], [n for _, _, n in found]
+        delta, counts = ask["delta_float"], [n for _, _, n in variables]
         named = ask.get("orders_float")
-        accountant = RDP([prv for prv, _, _ in found], orders=named)
+        accountant = RDP([prv for prv, _, _ in variables], orders=named)
         for _ in range(2 if ask["how"].get("after") == "twice" else 1):
             value = accountant.compute_epsilon(delta, counts)[2]
-        sources = ", ".join(source for _, source, _ in found)
+        sources = ", ".join(source for _, source, _ in variables)
         grid = "" if named is None else f", orders={named!r}"
         shown = f"RDP([{sources}]{grid}).compute_epsilon({delta!r}, {counts!r})"
     return line.answered(value, begun, [*IMPORTS, f"print({shown})"])
@@ -115,19 +115,19 @@ def hello():
 
 
 def answer_by_interval(ask):
-    """The upper end of the PRVAccountant's interval."""
+    """Computes the upper end of the PRVAccountant's interval for ε."""
     from prv_accountant import PRVAccountant
 
     if ask["ask"] != "epsilon":
         raise line.Unsupported("only ε: of the privacy loss itself")
-    found, delta = runs(ask), ask["delta_float"]
-    counts = [n for _, _, n in found]
+    variables, delta = runs(ask), ask["delta_float"]
+    counts = [n for _, _, n in variables]
     limits = {"eps_error": EPSILON_ERROR, "delta_error": DELTA_SHARE * delta}
     begun = time.perf_counter()
-    accountant = PRVAccountant([v for v, _, _ in found], max_self_compositions=counts, **limits)
+    accountant = PRVAccountant([v for v, _, _ in variables], max_self_compositions=counts, **limits)
     for _ in range(2 if ask["how"].get("after") == "twice" else 1):
         value = accountant.compute_epsilon(delta, counts)[2]
-    made = f"[{', '.join(source for _, source, _ in found)}], max_self_compositions={counts!r}"
+    made = f"[{', '.join(source for _, source, _ in variables)}], max_self_compositions={counts!r}"
     shown = ", ".join(f"{key}={value!r}" for key, value in limits.items())
     imported = [*IMPORTS[:2], "from prv_accountant import PRVAccountant"]
     lines = [f"a = PRVAccountant({made}, {shown})"]

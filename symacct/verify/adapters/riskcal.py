@@ -18,7 +18,7 @@ HOW = {"numbers": line.NUMBERS}
 ASKS = ["epsilon", "noise", "advantage"]
 
 
-def asked(ask):
+def question(ask):
     """(rate, runs, σ or None) of the one part."""
     part = line.the_part(ask, ASKS)
     if part["mechanism"] != "Gaussian" or part["sampling"] == "without_replacement":
@@ -30,7 +30,7 @@ def asked(ask):
 
 
 def noise(rate, runs, epsilon, delta):
-    """(the noise, its source)"""
+    """Returns (the least noise for an (ε, δ), its source)."""
     from riskcal.calibration import core, dpsgd
 
     evaluator = dpsgd.create_dpsgd_epsilon_evaluator(rate, runs, delta)
@@ -47,10 +47,10 @@ def noise(rate, runs, epsilon, delta):
 
 
 def answer(ask):
-    """The answer's fields."""
+    """Computes ε, the advantage or the noise, with the lines that reproduce it."""
     from riskcal.calibration import dpsgd
 
-    rate, runs, sigma = asked(ask)
+    rate, runs, sigma = question(ask)
     begun = time.perf_counter()
     if ask["ask"] == "noise":
         value, shown = noise(rate, runs, ask["epsilon_float"], ask["delta_float"])

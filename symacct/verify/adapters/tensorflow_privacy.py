@@ -61,7 +61,7 @@ ANSWER = line.by_module(PLACE, NEEDED, FUNCTIONS, spent, taken, summed)
 
 
 def hello():
-    """Who computes, and what may be asked; loads the peer, so that no answer is slow for that."""
+    """Lists what the module offers; loads it, so that no answer is slow for that."""
     line.module_at(PLACE, NEEDED)
     kinds = [
         ("Gaussian", "poisson", "add_remove"),

@@ -20,6 +20,7 @@ from symacct.verify.asking.questions import (
     WHOLE,
     Extent,
     default_orders,
+    epsilon_of_zcdp,
     in_turn,
     log_uniform,
     orders_of,
@@ -28,9 +29,9 @@ from symacct.verify.asking.questions import (
     short,
 )
 from symacct.verify.peer.protocol import (
-    ASKED,
     BUDGETED,
     ENDS,
+    VALUES,
     Ask,
     AskedPart,
     Hello,
@@ -38,6 +39,7 @@ from symacct.verify.peer.protocol import (
 )
 
 _T = TypeVar("_T")
+#: Sampling rates: from training's to nearly all, next to none, and exact ones.
 _RATES: tuple[Size, ...] = (
     (1e-4, 1e-3), (1e-3, 0.01), (0.01, 0.05), (0.05, 0.2), (0.2, 0.5), (0.5, 0.9), (0.9, 0.999),
     (1e-9, 1e-5), "1", "0.5",
@@ -55,27 +57,33 @@ _FEW_COUNTS = _COUNTS[:6]
 _SMALL_ANSWERS = (1, 9), (10, 999)
 _LARGE_ANSWERS = (1000, 20_000), (70_000, 10**6)
 _HUGE_ANSWERS = ((2**33, 2**35),)
+#: Orders that formulas tell apart: whole, fractional, next to 1, and large ones.
 _ORDERS: tuple[Size, ...] = (
     "2", (4, 16), (1.5, 3), (16, 64), "3", (3, 12), (1.01, 1.5), (64, 300), (12, 64), "1",
     (300, 2000), (64, 512),
 )  # fmt: skip
+#: Beyond, sums for sampling without replacement take seconds to certify.
 _MOST_FIXED_SIZE_ORDER = 128
 #: Of compositions; and those where other formulas hold, or next to them.
 _COMMON_ORDERS = (
     "2", "5", "2.5", "16", "3", "8", "1.5", "33", "7.3", "4", "64", "40.5",
 )  # fmt: skip
 _NEAR_ONE = ("1",), ("1.0001", "1.01", "1.1")
+#: Sensitivities below and above 1, and whole ones for noise on whole numbers.
 _SIZES, _WHOLE_SIZES = ("1", "2", "0.5", "3", "0.125", "10", "1.7"), ("1", "2", "3", "5")
+#: Records of a group, and runs that share a sample.
 _GROUPS, _INNER = ("1", "2", "3", "10"), ("1", "2", "5", "30")
 #: What is spent, as about Σ 1/(2σ²) of all runs.
 _LOSSES: tuple[Size, ...] = ((0.3, 1), (0.01, 0.1), (1, 3), (0.1, 0.3), (3, 12), (1e-4, 0.01))
 _MORE_LOSS: tuple[Size, ...] = ((12, 60), (60, 3000))
+#: From far below what float64 adds to 1 up to one half.
 _DELTAS: tuple[Size, ...] = (
     "1e-5", (1e-12, 1e-7), (0.001, 0.1), (1e-30, 1e-14), "1e-100", (1e-6, 1e-3), "0.2", "1e-300",
     "0.5",
 )  # fmt: skip
 #: Above them some noise, and next to none, is enough for a small ε.
 _BUDGETED_DELTAS = _DELTAS[:5]
+#: The ε that noise, rates and runs are asked for, in nats.
 _WITHIN: tuple[Size, ...] = ((0.3, 2), (2, 10), (0.03, 0.3))
 #: The ε of δ(ε): of the size that leaves a δ, 0 (the largest advantage of an attacker), below 0.
 _NO_EPSILON, _NEGATIVE = ("", "", "", "0"), ("-0.1", "-1", "-0.01")
@@ -97,11 +105,12 @@ _STRATEGIES = (
 #: The shares of an extent's numbers: of the `covered` for RDP, of the `ends` for all other kinds.
 _SHARE = {"rdp": 1.5} | dict.fromkeys(ENDS, 1.0) | dict.fromkeys(BUDGETED, 0.4)
 _OTHERS_SHARE, _NEAR_ONE_SHARE = 0.5, 0.15
-_LEAST_NOISE = 0.3
+#: σ over the sensitivity between which noise is chosen by its loss.
+_SMALLEST_NOISE, _LARGEST_NOISE = 0.3, 1e8
 
 
 def covering(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """So many questions of every row and kind, and of every kind of composition, in turn."""
+    """Draws so many questions of every row, kind and kind of composition, in turn."""
     chance = random.Random(seed + 8)  # noqa: S311  # the same seed asks the same questions
     lists = [list(_harmless(row)) for row in hello.supports] if extent.ends else []
     for row in hello.supports:
@@ -121,15 +130,15 @@ def covering(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
 
 def _harmless(row: Support) -> Iterator[Ask]:
     """Next to no loss at all, where logarithms of what is next to 1 are wanted."""
-    asked = ASKED[row.mechanism]
-    part = part_of(row, (asked.harmless, *asked.rest), None if row.sampling == "none" else "1e-9")
+    values = VALUES[row.mechanism]
+    part = part_of(row, (values.harmless, *values.rest), None if row.sampling == "none" else "1e-9")
     for kind, at in (("delta", "0.1"), ("epsilon", "0.01")):
         if kind in row.asks:
             yield Ask(kind, (part,), at, row.adjacency)
 
 
 def pairwise(levels: Sequence[Sequence[_T]], chance: random.Random) -> Iterator[tuple[_T, ...]]:
-    """One level of each, until any two levels of any two have met; the most new pairs first.
+    """Draws one level of each number, until any two levels of any two numbers have met.
 
     What is left open is a level that was seldom chosen: the first few have all levels.
     """
@@ -138,29 +147,30 @@ def pairwise(levels: Sequence[Sequence[_T]], chance: random.Random) -> Iterator[
         for i, j in combinations(range(len(levels)), 2)
         for a, b in product(range(len(levels[i])), range(len(levels[j])))
     } or {((0, a), (0, a)) for a in range(len(levels[0]))}
-    chosen = [[0] * len(own) for own in levels]
+    chosen = [[0] * len(column) for column in levels]
     while left:
-        seldom = [[a for a, n in enumerate(own) if n == min(own)] for own in chosen]
+        seldom = [[a for a, n in enumerate(column) if n == min(column)] for column in chosen]
         drawn = []
         for pair in chance.sample(sorted(left), min(_TRIES, len(left))):
-            places = [chance.choice(own) for own in seldom]
+            places = [chance.choice(column) for column in seldom]
             for i, a in pair:
                 places[i] = a
             met = _pairs(places) & left
             drawn.append((len(met), places, met))
-        _, places, met = max(drawn, key=lambda one: one[0])
+        _, places, met = max(drawn, key=lambda row: row[0])
         left -= met
-        for own, place in zip(chosen, places, strict=True):
-            own[place] += 1
-        yield tuple(own[a] for own, a in zip(levels, places, strict=True))
+        for column, place in zip(chosen, places, strict=True):
+            column[place] += 1
+        yield tuple(column[a] for column, a in zip(levels, places, strict=True))
 
 
+#: Choices compared for each draw: more cover hardly better and take longer.
 _TRIES = 24
 
 
 def _pairs(places: list[int]) -> set[Any]:
-    found = list(enumerate(places))
-    return set(combinations(found, 2)) or {(found[0], found[0])}
+    numbered = list(enumerate(places))
+    return set(combinations(numbered, 2)) or {(numbered[0], numbered[0])}
 
 
 def _drawn(size: Size, chance: random.Random) -> str:
@@ -171,7 +181,7 @@ def _drawn(size: Size, chance: random.Random) -> str:
 
 
 def singles(hello: Hello, row: Support, kind: str, chance: random.Random) -> Iterator[Ask]:
-    """Plain questions of one row; again with other numbers when all pairs have met."""
+    """Draws plain questions of one row; new numbers once all pairs of levels have met."""
     levels = _levels(hello, row, kind)
     if "batch" in levels:
         known = dict.fromkeys((*default_orders(hello, row), *orders_of(row, 12)))
@@ -189,7 +199,7 @@ def singles(hello: Hello, row: Support, kind: str, chance: random.Random) -> Ite
 
 
 def _levels(hello: Hello, row: Support, kind: str) -> dict[str, Sequence[Any]]:
-    """What a question of this kind has, and the sizes of it."""
+    """Lists the numbers that a question of this kind has, with the levels of each."""
     ends = kind in ENDS
     given: dict[str, Sequence[Any]] = {}
     if kind == "rdp":
@@ -217,8 +227,8 @@ def _levels(hello: Hello, row: Support, kind: str) -> dict[str, Sequence[Any]]:
         given["rate"] = _RATES if kind == "rdp" or row.sampling == "poisson" else _RATES[:-2]
     if kind != "runs":
         given["count"] = _counts(row, kind)
-    if ASKED[row.mechanism].rest_covered:
-        given["rest"] = ASKED[row.mechanism].rest_covered
+    if VALUES[row.mechanism].rest_covered:
+        given["rest"] = VALUES[row.mechanism].rest_covered
     if row.mechanism == "MatrixMechanism":
         given["strategy"] = (STRATEGY, *_STRATEGIES)
     if row.sensitivity:
@@ -232,11 +242,11 @@ def _levels(hello: Hello, row: Support, kind: str) -> dict[str, Sequence[Any]]:
 
 def _noises(row: Support) -> Sequence[Size]:
     """The sizes of the first parameter, and what is beyond them at both ends."""
-    asked = ASKED[row.mechanism]
-    ends = [size for size in asked.covered if not isinstance(size, str)]
-    (low, high), least, most = asked.drawn, min(ends)[0], max(high for _, high in ends)
-    beyond = () if asked.is_probability else ((low, least), (most, high))
-    return (*asked.covered, *(size for size in beyond if size[0] < size[1]))
+    values = VALUES[row.mechanism]
+    ends = [size for size in values.covered if not isinstance(size, str)]
+    (low, high), lowest, most = values.drawn, min(ends)[0], max(high for _, high in ends)
+    beyond = () if values.is_probability else ((low, lowest), (most, high))
+    return (*values.covered, *(size for size in beyond if size[0] < size[1]))
 
 
 def _sizes(row: Support) -> Sequence[str]:
@@ -260,7 +270,7 @@ def _counts(row: Support, kind: str) -> Sequence[tuple[int, int]]:
 
 
 def _order(row: Support, size: Size, chance: random.Random) -> str | None:
-    """An order of that size which the row takes; a whole one wherever it takes no other."""
+    """Draws an order of this size that the row takes; whole where it takes no other."""
     if isinstance(size, str):
         return size if row.takes(Fraction(size)) else None
     low, high = size
@@ -277,6 +287,7 @@ def _order(row: Support, size: Size, chance: random.Random) -> str | None:
 
 
 def _single(row: Support, kind: str, chosen: dict[str, Any], chance: random.Random) -> Ask | None:
+    """Draws the question of one part at the chosen levels; None where the row lacks the order."""
     gamma = _drawn(chosen["rate"], chance) if "rate" in chosen else None
     inner, size = int(chosen.get("inner", "1")), chosen.get("sensitivity", "1")
     group = int(chosen.get("group", "1"))
@@ -312,7 +323,7 @@ def _single(row: Support, kind: str, chosen: dict[str, Any], chance: random.Rand
             return None
         at = order
     elif kind == "delta":
-        at = chosen["epsilon"] or _epsilon_about(loss, at)
+        at = chosen["epsilon"] or epsilon_of_zcdp(loss, at)
     orders = chosen.get("orders")
     return Ask(kind, (part,), at, row.adjacency, orders=orders, group=group, within=within)
 
@@ -320,29 +331,21 @@ def _single(row: Support, kind: str, chosen: dict[str, Any], chance: random.Rand
 def _spending(
     row: Support, loss: float, count: int, size: tuple[float, float], chance: random.Random
 ) -> tuple[str, int]:
-    """(noise, runs) that spend about this much; fewer runs where the noise cannot be as large."""
+    """Draws (noise, runs) of about this loss; fewer runs where the noise cannot be as large."""
     moved, rate = size
     if row.mechanism in SCALED and row.mechanism not in WHOLE:
-        sigma = moved * max(_LEAST_NOISE, rate * math.sqrt(count / (2 * loss)))
-        if sigma <= _MOST_NOISE:
+        sigma = moved * max(_SMALLEST_NOISE, rate * math.sqrt(count / (2 * loss)))
+        if sigma <= _LARGEST_NOISE:
             return short(sigma), count
-    value = _drawn(chance.choice(ASKED[row.mechanism].covered), chance)
-    of_one_run = ASKED[row.mechanism].rho(float(value)) * (moved * rate) ** 2
-    return value, max(1, min(count, round(loss / of_one_run)))
-
-
-_MOST_NOISE = 1e8
-
-
-def _epsilon_about(rho: float, delta: str) -> str:
-    """ρ + 2√(ρ log(1/δ)): an ε at which this ρ-zCDP leaves a δ of that size."""
-    return short(rho + 2 * math.sqrt(-rho * math.log(float(delta))))
+    value = _drawn(chance.choice(VALUES[row.mechanism].covered), chance)
+    per_run = VALUES[row.mechanism].rho(float(value)) * (moved * rate) ** 2
+    return value, max(1, min(count, round(loss / per_run)))
 
 
 def _rho_about(epsilon: str, delta: str) -> float:
     """The ρ at which that ε is this one."""
-    least = -math.log(float(delta))
-    return (math.sqrt(least + float(epsilon)) - math.sqrt(least)) ** 2
+    log_inverse = -math.log(float(delta))
+    return (math.sqrt(log_inverse + float(epsilon)) - math.sqrt(log_inverse)) ** 2
 
 
 # --- parts that differ
@@ -357,7 +360,7 @@ def composed(hello: Hello) -> list[str]:
 def compositions(
     hello: Hello, kind: str, chance: random.Random, orders: Sequence[str] = _COMMON_ORDERS
 ) -> Iterator[Ask]:
-    """Unlike parts: two that differ in one number, either first; three and more; equal ones.
+    """Draws unlike parts: two that differ in one number, either first; more; equal ones.
 
     All relations, rows and shapes in turn; of RDP at one of the orders.
     """
@@ -371,22 +374,24 @@ def compositions(
         shapes = []
         for relation in relations:
             rows = [row for row in offered if row.adjacency == relation]
-            own = [_of_one_row(row, chance) for row in rows]
+            by_row = [_of_row(row, chance) for row in rows]
             # Each row begins with another shape, or many rows leave the last ones out.
-            own = [one[i % len(one) :] + one[: i % len(one)] for i, one in enumerate(own)]
-            shapes.append(list(in_turn([*own, [*_of_rows(rows, chance)]])))
-        asked = [_composed(kind, parts, rows, chance, orders) for parts, rows in in_turn(shapes)]
-        found = [ask for ask in asked if ask is not None]
-        if not found:
+            by_row = [
+                forms[i % len(forms) :] + forms[: i % len(forms)] for i, forms in enumerate(by_row)
+            ]
+            shapes.append(list(in_turn([*by_row, [*_of_rows(rows, chance)]])))
+        drawn = [_composed(kind, parts, rows, chance, orders) for parts, rows in in_turn(shapes)]
+        asks = [ask for ask in drawn if ask is not None]
+        if not asks:
             return
-        yield from found
+        yield from asks
 
 
 _Parts = tuple[tuple[AskedPart, ...], list[Support]]
 
 
-def _of_one_row(row: Support, chance: random.Random) -> list[_Parts]:
-    """Compositions of one mechanism with itself."""
+def _of_row(row: Support, chance: random.Random) -> list[_Parts]:
+    """Lists compositions of one mechanism with itself."""
     differing: list[tuple[AskedPart, ...]] = []
     for field in _FIELDS:
         part = _drawn_part(row, chance)
@@ -400,7 +405,7 @@ def _of_one_row(row: Support, chance: random.Random) -> list[_Parts]:
 
 
 def _of_rows(rows: list[Support], chance: random.Random) -> Iterator[_Parts]:
-    """Compositions of several mechanisms and samplings: with one number for all, and with none."""
+    """Draws compositions of several mechanisms and samplings, with equal numbers or unlike."""
     pairs = list(combinations(rows, 2))
     chance.shuffle(pairs)
     for i, pair in enumerate(pairs):
@@ -423,12 +428,12 @@ def _like(part: AskedPart, other: AskedPart) -> AskedPart:
 
 
 def _drawn_part(row: Support, chance: random.Random) -> AskedPart:
-    """A part whose loss is neither next to nothing nor much."""
+    """Draws a part whose loss is neither negligible nor large."""
     gamma = None if row.sampling == "none" else short(log_uniform(0.02, 0.6, chance))
     count = chance.choice((1, 2, 3, chance.randint(4, 40), chance.randint(41, 400)))
     loss = log_uniform(0.05, 0.8, chance)
     value, count = _spending(row, loss, count, (1.0, float(gamma or 1)), chance)
-    rest = ASKED[row.mechanism].rest
+    rest = VALUES[row.mechanism].rest
     part = part_of(row, (value, *rest), gamma, count)
     if row.sensitivity and chance.random() < 0.3:
         part = replace(part, sensitivity=chance.choice(_sizes(row)))
@@ -440,11 +445,11 @@ _FIELDS = ("value", "rate", "count", "sensitivity", "inner", "stream")
 
 
 def _unlike(field: str, row: Support, part: AskedPart, chance: random.Random) -> AskedPart:
-    """The part with another number in this field, where the row has more than one."""
-    asked = ASKED[row.mechanism]
+    """Returns the part with another number in this field, where the row has several."""
+    values = VALUES[row.mechanism]
     if field == "value":
         value = float(part.parameters[0][1])
-        if asked.is_probability:
+        if values.is_probability:
             return part.valued(short(1 - (1 - value) * chance.uniform(0.4, 0.8)))
         return part.valued(short(value * chance.uniform(1.3, 2.5)))
     if field == "rate" and part.gamma is not None:
@@ -456,8 +461,8 @@ def _unlike(field: str, row: Support, part: AskedPart, chance: random.Random) ->
         return replace(part, sensitivity=chance.choice(sizes))
     if field == "inner" and row.inner:
         return replace(part, inner=part.inner + chance.randint(1, 4))
-    if field == "stream" and asked.is_stream and asked.rest_covered:
-        steps = chance.choice(asked.rest_covered[:-1])
+    if field == "stream" and values.is_stream and values.rest_covered:
+        steps = chance.choice(values.rest_covered[:-1])
         return replace(part, parameters=(part.parameters[0], ("steps", steps)))
     if field == "stream" and row.mechanism == "MatrixMechanism":
         return replace(part, strategy=chance.choice(_STRATEGIES))
@@ -476,6 +481,7 @@ def _composed(
     chance: random.Random,
     orders: Sequence[str],
 ) -> Ask | None:
+    """Draws the place of a composition's question; None where no order suits all its rows."""
     group = chance.choice((1, 1, 2, 3)) if all(row.group for row in rows) else 1
     at, taken = "", _taken(rows, orders)
     if kind == "rdp":
@@ -485,7 +491,7 @@ def _composed(
     elif kind in ("epsilon", "delta"):
         at = _drawn(chance.choice(_DELTAS), chance)
         if kind == "delta":
-            at = _epsilon_about(chance.uniform(0.1, 1.0) * len(parts) * group**2, at)
+            at = epsilon_of_zcdp(chance.uniform(0.1, 1.0) * len(parts) * group**2, at)
     ask = Ask(kind, parts, at, rows[0].adjacency, group=group)
     if kind == "rdp" and all(row.batch for row in rows) and chance.random() < 0.3:
         ask = replace(ask, orders=(at, *[order for order in taken if order != at][:3]))

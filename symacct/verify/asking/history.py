@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from symacct.kernel.answer import nearest_float
 from symacct.verify.judging.verdict import CHANCE, SYMPTOM, Finding, Judge
-from symacct.verify.peer.protocol import Answer, Ask, Asked
+from symacct.verify.peer.protocol import Answer, Ask, Exchange
 from symacct.verify.reporting.defects import Cluster, in_common
 
 #: Earlier questions tried for one answer that changed, and in all.
@@ -18,7 +18,7 @@ _REPEATED = 5
 
 
 class History:
-    """What was asked and answered, and the way to a process that was asked nothing."""
+    """Records every question with its first answer; finds answers that depend on earlier ones."""
 
     def __init__(
         self, judge: Judge, ask: Callable[[Ask], Answer], fresh: Callable[[], None]
@@ -34,7 +34,7 @@ class History:
         self.answers.setdefault(ask, answer)
 
     def is_right(self, ask: Ask) -> bool:
-        """Was it asked, and is the answer right for a reason that tells?
+        """Is there an answer that is right, for a reason that only its formula gives?
 
         0 where the truth is 0, ∞ where it is beyond float64, and the most that there is (δ = 1, the
         rate 1) are right whatever formula gave them.
@@ -65,13 +65,17 @@ class History:
     def _traced(self, ask: Ask, two: tuple[Answer, Answer]) -> Finding:
         self._fresh()
         alone = self._ask(ask)
-        later = next((one for one in two if not self.agree(one, alone)), two[0])
-        found = self._judge.judge(ask, later) or Finding("inconsistent", ask, later)
-        return replace(self.found(found, (ask, later), alone), before=self.culprit(ask, alone))
+        later = next((answer for answer in two if not self.agree(answer, alone)), two[0])
+        finding = self._judge.judge(ask, later) or Finding("inconsistent", ask, later)
+        return replace(
+            self.inconsistency(finding, (ask, later), alone), before=self.culprit(ask, alone)
+        )
 
-    def changed(self, first: list[Cluster], rest: list[Cluster]) -> dict[int, tuple[Asked, Answer]]:
-        """What a new process answers otherwise; one for each of the first."""
-        found = {}
+    def changed(
+        self, first: list[Cluster], rest: list[Cluster]
+    ) -> dict[int, tuple[Exchange, Answer]]:
+        """Collects what a new process answers otherwise; one process for each of the first."""
+        changes = {}
         self._fresh()
         for cluster in [*first, *rest]:
             if cluster.worst.verdict == "slow":
@@ -81,13 +85,13 @@ class History:
             change = self._otherwise(cluster.worst)
             cluster.alone = change is None and cluster in first
             if change is not None:
-                found[id(cluster)] = change
-        return found
+                changes[id(cluster)] = change
+        return changes
 
-    def _otherwise(self, found: Finding) -> tuple[Asked, Answer] | None:
+    def _otherwise(self, finding: Finding) -> tuple[Exchange, Answer] | None:
         """(what was answered, what is answered now) where that is not the same."""
-        two = [found.other] if found.other and found.verdict == SYMPTOM else []
-        for ask, answer in [(found.ask, found.answer), *two]:
+        two = [finding.other] if finding.other and finding.verdict == SYMPTOM else []
+        for ask, answer in [(finding.ask, finding.answer), *two]:
             if not self.agree(again := self._ask(ask), answer):
                 return (ask, answer), again
         return None
@@ -108,26 +112,27 @@ class History:
         # NaN is not equal to itself; a fraction may have too many digits to be written.
         return [str(value) if isinstance(value, float) else value for value in values]
 
-    def found(self, found: Finding, was: Asked, alone: Answer) -> Finding:
-        """A new process answers otherwise: by chance, or by what was asked before."""
+    def inconsistency(self, finding: Finding, was: Exchange, alone: Answer) -> Finding:
+        """Describes an answer that a new process gives otherwise: by chance, or by its memory."""
         ask, later = was
         if self.by_chance(ask):
             law = CHANCE
             note = f"two new processes, asked this {_REPEATED} times each, give different answers"
         else:
             law = ""
-            note = f"asked first, the peer answers {said(alone)}, and later {said(later)}"
+            first, second = answer_text(alone), answer_text(later)
+            note = f"asked first, the peer answers {first}, and later {second}"
         return replace(
-            found, verdict="inconsistent", ask=ask, answer=later, note=note, other=(ask, alone),
+            finding, verdict="inconsistent", ask=ask, answer=later, note=note, other=(ask, alone),
             law=law, truth=self._judge.oracle.truth(ask),
         )  # fmt: skip
 
     def culprit(self, ask: Ask, alone: Answer) -> Ask | None:
-        """An earlier question after which the answer is another one."""
+        """Searches an earlier question after which the answer is another one."""
         if self._random:
             return None
-        asked = [a for a in self.answers if a != ask]
-        for earlier in sorted(asked, key=lambda a: -in_common(a, ask))[:_CULPRITS]:
+        asks = [a for a in self.answers if a != ask]
+        for earlier in sorted(asks, key=lambda a: -in_common(a, ask))[:_CULPRITS]:
             if not self._culprits_left:
                 break
             self._culprits_left -= 1
@@ -138,6 +143,6 @@ class History:
         return None
 
 
-def said(answer: Answer) -> str:
+def answer_text(answer: Answer) -> str:
     """The value, or the error."""
     return repr(nearest_float(answer.value)) if answer.value is not None else str(answer.error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -14,13 +13,14 @@ from typing import Any, TypeVar
 
 from symacct.kernel.answer import exact_decimal
 from symacct.mechanisms.integer_noise import IntegerNoise
+from symacct.verify.judging.bounds import nearest_float32
 from symacct.verify.peer.protocol import (
-    ASKED,
     BUDGETED,
     ENDS,
     HOW,
     LEAVES,
     MECHANISMS,
+    VALUES,
     Ask,
     AskedPart,
     Hello,
@@ -31,11 +31,12 @@ from symacct.verify.reporting.defects import region
 # --- the numbers that are asked about, from harmless to extreme
 
 #: Whose parameter is the size of the noise.
-SCALED = tuple(name for name, one in ASKED.items() if one.is_scale)
+SCALED = tuple(name for name, values in VALUES.items() if values.is_scale)
 #: Noise on whole numbers, whose query moves by a whole one.
 WHOLE = tuple(name for name, kind in LEAVES.items() if issubclass(kind, IntegerNoise))
 #: The rows of a matrix.
 STRATEGY = (("1", "0", "0"), ("0.5", "1", "0"), ("0.375", "0.5", "1"))
+#: Sampling rates and orders of the grid, usual ones first and extreme ones between.
 RATES = ["0.001", "0.1", "1e-9", "0.999", "0.01", "0.5", "1e-6", "1e-4", "0.9", "0.999999999"]
 WHOLE_ORDERS = ["2", "8", "64", "1024", "3", "32", "256", "4096", "4", "16", "128", "512"]
 FRACTIONAL_ORDERS = [
@@ -51,14 +52,13 @@ TYPICAL_DELTAS = 1e-12, 0.01
 
 
 _T = TypeVar("_T")
-_FLOAT32 = struct.Struct("f")
 #: Sums for sampling without replacement are slow to certify beyond this order.
 _WITHOUT_REPLACEMENT_ORDER = 512
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is asked: numbers of questions, whatever the time they take.
+    """The numbers of questions of a run, whatever the time they take.
 
     The `seconds` of work are a limit for peers that are slow, at which a run ends unfinished. The
     `ends` are the questions by `covering` of ε and δ of each row; of other kinds it is a share.
@@ -75,7 +75,7 @@ class Extent:
     #: Places of noise, rate and order at which every sampling is asked.
     places: int = 0
     #: Of every kind of question that the peer offers, so many are to be judged.
-    least: int = 0
+    per_kind: int = 0
     #: Questions by `covering` of RDP, of ε and of δ of compositions; of RDP of a row half as many
     #: more.
     covered: int = 0
@@ -86,6 +86,7 @@ class Extent:
 
 #: 4,000 places leave no region out that spans an 11th of each of noise, rate and orders.
 FULL = Extent(9, 10, 14, 160, 5, 24, 60, 600.0, 4000, 20, 200, 6000, 6000)
+#: For every commit: some tens of seconds of work.
 QUICK = Extent(4, 4, 5, 24, 2, 8, 60, 90.0, 200, 5, 26, 130, 800)
 
 
@@ -123,7 +124,7 @@ def in_turn(lists: list[list[_T]]) -> Iterator[_T]:
 
 def grid(row: Support, extent: Extent) -> Iterator[Ask]:
     """Every parameter with every rate and every order of the row."""
-    first = ASKED[row.mechanism].values[: extent.parameters]
+    first = VALUES[row.mechanism].values[: extent.parameters]
     rates: Iterable[str | None] = RATES[: extent.rates] if row.sampling != "none" else [None]
     orders = orders_of(row, extent.orders)
     for value, gamma, alpha in product(first, rates, orders):
@@ -131,7 +132,7 @@ def grid(row: Support, extent: Extent) -> Iterator[Ask]:
 
 
 def _values(row: Support, value: str) -> tuple[str, ...]:
-    return (value, *ASKED[row.mechanism].rest)
+    return (value, *VALUES[row.mechanism].rest)
 
 
 def orders_of(row: Support, most: int) -> list[str]:
@@ -144,13 +145,13 @@ def orders_of(row: Support, most: int) -> list[str]:
 
 
 def random_order(row: Support, chance: random.Random) -> str:
-    """α with log(α − 1) uniform, or a whole order."""
+    """Draws an order α with log(α − 1) uniform, or a whole order."""
     cap = _WITHOUT_REPLACEMENT_ORDER if row.sampling == "without_replacement" else 4096
-    least = max(2, math.ceil(row.min_order))
+    lowest = max(2, math.ceil(row.min_order))
     most = cap if row.max_order is None else min(cap, math.floor(row.max_order))
-    if row.orders == "integer" or (chance.random() < 0.5 and least <= most):
-        most = max(least, most)
-        return str(min(most, max(least, round(float(_log_uniform(chance, 2, most))))))
+    if row.orders == "integer" or (chance.random() < 0.5 and lowest <= most):
+        most = max(lowest, most)
+        return str(min(most, max(lowest, round(float(_log_uniform(chance, 2, most))))))
     drawn = str(1 + Decimal(_log_uniform(chance, 1e-8, max(1, most - 1))))
     inside = max(Fraction(drawn), row.min_order)
     inside = inside if row.max_order is None else min(inside, row.max_order)
@@ -185,24 +186,27 @@ _TYPICAL_ORDERS = (*(str(Decimal(x) / 10) for x in range(11, 109, 4)), *map(str,
 def typical(
     row: Support, chance: random.Random, kind: str | None = None, loss: float | None = None
 ) -> Ask:
-    """ε(δ) or δ(ε) as it is asked of a training run, drawn log-uniformly; noise or μ of it."""
+    """Draws a question about a training run: ε(δ), δ(ε), or the noise, rate or runs for both."""
     kind = kind or chance.choice(row.ends)
-    value = _log_uniform(chance, *ASKED[row.mechanism].typical)
+    value = _log_uniform(chance, *VALUES[row.mechanism].typical)
     gamma = None if row.sampling == "none" else _log_uniform(chance, *TYPICAL_RATES)
     spread = float(value) / float(gamma or 1) if row.mechanism in SCALED else 1
     drawn = float(_log_uniform(chance, *TYPICAL_RUNS))
     most = loss or (_MOST_LOSS if "rdp" in row.asks else _LITTLE_LOSS)
     runs = max(1, round(min(drawn, most * spread**2)))
     delta = _log_uniform(chance, *TYPICAL_DELTAS)
-    # ρ + 2√(ρ log(1/δ)): an ε at which this zCDP leaves a δ of that size, neither 0 nor 1.
-    rho = runs / (2 * spread**2)
-    about = short(rho + 2 * math.sqrt(-rho * math.log(float(delta))))
+    about = epsilon_of_zcdp(runs / (2 * spread**2), delta)
     part = part_of(row, _values(row, value), gamma, runs)
     if kind in BUDGETED:
         unknown = replace(part, **_UNKNOWN[kind])
         return Ask(kind, (unknown,), delta, row.adjacency, within=about)
     at = {"epsilon": delta, "delta": about}.get(kind, "")
     return Ask(kind, (part,), at, row.adjacency)
+
+
+def epsilon_of_zcdp(rho: float, delta: str) -> str:
+    """ρ + 2√(ρ log(1/δ)), an ε at which this ρ-zCDP leaves a δ of that size"""
+    return short(rho + 2 * math.sqrt(-rho * math.log(float(delta))))
 
 
 #: What is left out of the part that is asked about.
@@ -212,7 +216,7 @@ _UNKNOWN: dict[str, Any] = {
 
 
 def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """Where training lies: RDP evenly spread, so that no region is left out for long; else ends."""
+    """Draws questions where training lies: RDP evenly spread, ε and δ of rows without RDP."""
     chance = random.Random(seed + 4)  # noqa: S311
     starts = [chance.random() for _ in _SPREAD]
     rows = [row for row in hello.supports if "rdp" in row.asks]
@@ -252,7 +256,7 @@ def placed(row: Support, orders: list[str], places: list[float]) -> Ask:
     noise, rate = (
         _few_bits(low * (high / low) ** share)
         for (low, high), share in zip(
-            (ASKED[row.mechanism].typical, TYPICAL_RATES), places, strict=False
+            (VALUES[row.mechanism].typical, TYPICAL_RATES), places, strict=False
         )
     )
     part = part_of(row, _values(row, noise), None if row.sampling == "none" else rate)
@@ -269,7 +273,7 @@ def _few_bits(x: float) -> str:
 
 
 def compositions(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """Plain questions of every row, and of compositions: what `variants` asks in other ways."""
+    """Draws plain questions of rows and of compositions, which `variants` writes in other ways."""
     chance = random.Random(seed + 2)  # noqa: S311
     mixed = [_mixed(hello, chance) for _ in range(3 * extent.bases)] if hello.compose else []
     runs = (6, 12, 1, 2, 30)
@@ -296,12 +300,12 @@ def _base(row: Support, kind: str, runs: int, chance: random.Random) -> Ask:
 
 
 def _mixed(hello: Hello, chance: random.Random) -> Ask | None:
-    """Two or three parts under one relation, the first of them twice or not."""
-    asked = [row for row in hello.supports if "rdp" in row.asks]
-    if not asked:
+    """Draws two or three parts under one relation, the first of them twice or not."""
+    curved = [row for row in hello.supports if "rdp" in row.asks]
+    if not curved:
         return None
-    relation = chance.choice(asked).adjacency
-    rows = [row for row in asked if row.adjacency == relation]
+    relation = chance.choice(curved).adjacency
+    rows = [row for row in curved if row.adjacency == relation]
     chosen = chance.sample(rows, 3) if len(rows) >= 3 else chance.choices(rows, k=3)
     parts = tuple(
         _base(row, "rdp", n, chance).parts[0] for row, n in zip(chosen, (3, 1, 2), strict=True)
@@ -315,7 +319,7 @@ def _mixed(hello: Hello, chance: random.Random) -> Ask | None:
 
 
 def variants(hello: Hello, ask: Ask, sizes: Iterator[int]) -> Iterator[Ask]:
-    """The question in every other way that the peer knows, with numbers not asked before."""
+    """Writes the question in every other way that the peer knows, with numbers not used before."""
     for key, ways in hello.how.items():
         for way in ways:
             share = Decimal(0) if way in _WHOLE_TYPES else _SMALL_SHARE
@@ -337,7 +341,7 @@ def _with_size(ask: Ask, sizes: Iterator[int], share: Decimal) -> Ask:
     """The ask with parameters not asked before: the share above whole ones, where they may be."""
 
     def moved(part: AskedPart) -> AskedPart:
-        if ASKED[part.mechanism].is_probability:
+        if VALUES[part.mechanism].is_probability:
             return part.valued(str(1 - Decimal(1) / (4 + next(sizes) % 60)))
         size = next(sizes) if part.mechanism in SCALED else 1 + next(sizes) % 12
         return part.valued(str(size + share))
@@ -357,6 +361,7 @@ def sensible(ask: Ask) -> bool:
 
 
 def _makes_sense(ask: Ask, key: str, way: str) -> bool:
+    """Is the way another one for this question, and are its numbers exact in it?"""
     if key == "alpha":
         return ask.kind == "rdp" and _can_be(way, ask.at)
     if key == "numbers" and way in _WHOLE_TYPES:
@@ -375,7 +380,7 @@ def _can_be(way: str, text: str) -> bool:
     number = Fraction(text)
     if way in _WHOLE_TYPES:
         return number.denominator == 1
-    return way != "numpy.float32" or Fraction(_FLOAT32.unpack(_FLOAT32.pack(number))[0]) == number
+    return way != "numpy.float32" or nearest_float32(number) == number
 
 
 def sums(ask: Ask) -> list[Ask]:
@@ -396,30 +401,31 @@ RUNS = (
     ("5", "0.05", 100000, "1e-8"),
     ("4", "0.32768", 2500, "1e-5"),  # batches of 16,384
 )
+#: Orders of the first RDP, and how many questions come first.
 _USUAL_ORDERS = ("8", "2", "32", "3.5")
 _EARLY = 20
 #: Steps next to a number: to what a key of a memo may be rounded, or printed.
 _NEXT_TO = ("1e-3", "1e-5", "1e-7", "1e-9")
 
 
-def usual(hello: Hello, seed: int, least: int = 0) -> Iterator[Ask]:
-    """Twenty questions: the ends of training runs, and some RDP of the same runs beside them.
+def usual(hello: Hello, seed: int, per_kind: int = 0) -> Iterator[Ask]:
+    """Draws twenty questions: ε and δ of training runs, and some RDP of the runs beside them.
 
     Of a peer without RDP, whose answers may take long, then so many of every kind at the `least`.
     """
     chance = random.Random(seed + 5)  # noqa: S311
     rows = [row for row in hello.supports if row.ends]
-    asked = [list(islice(_ends(row, chance), _EARLY)) for row in rows]
+    by_row = [list(islice(_ends(row, chance), _EARLY)) for row in rows]
     curves = [list(_curve(row)) for row in rows if "rdp" in row.asks]
-    early = list(in_turn(asked))[: _EARLY - 4 * bool(curves)]
+    early = list(in_turn(by_row))[: _EARLY - 4 * bool(curves)]
     yield from in_turn([early, list(in_turn(curves))[:4]])
     if not hello.has_curves:
         kinds = [of_kind(hello, row, kind, seed) for row in hello.supports for kind in row.asks]
-        yield from in_turn([list(islice(asks, least)) for asks in kinds])
+        yield from in_turn([list(islice(asks, per_kind)) for asks in kinds])
 
 
 def _ends(row: Support, chance: random.Random) -> Iterator[Ask]:
-    """ε of the runs, or δ; of other mechanisms what is as much."""
+    """Draws ε or δ of training runs; of other mechanisms a loss of that size."""
     plain = row.mechanism == "Gaussian" and row.sampling != "none"
     for sigma, gamma, runs, delta in RUNS if plain else ():
         part = part_of(row, (sigma,), gamma, runs)
@@ -440,7 +446,7 @@ def _curve(row: Support) -> Iterator[Ask]:
 
 
 def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
-    """Questions of one kind, evenly spread over where training lies."""
+    """Draws questions of one kind, evenly spread over where training lies."""
     chance = random.Random(seed + 6)  # noqa: S311
     orders = default_orders(hello, row) or orders_of(row, 12)
     starts = [chance.random() for _ in _SPREAD]
@@ -463,15 +469,15 @@ def of_every_kind(
     asks: Iterable[Ask], kind: Callable[[Ask], object] = region, many: bool = False
 ) -> list[Ask]:
     """The plain ones of one part or of `many`, one of each kind in turn, the shortest first."""
-    found: dict[object, list[Ask]] = {}
+    groups: dict[object, list[Ask]] = {}
     plain = [ask for ask in asks if not ask.how and not ask.batch and (len(ask.parts) == 1) != many]
     for ask in sorted(plain, key=lambda ask: len(ask.expression) + len(ask.at)):
-        found.setdefault(kind(ask), []).append(ask)
-    return [*in_turn([*found.values()])]
+        groups.setdefault(kind(ask), []).append(ask)
+    return [*in_turn([*groups.values()])]
 
 
 def twins(ask: Ask) -> Iterator[Ask]:
-    """The question with one number moved a little, each to where more is lost.
+    """Moves one number of the question a little at a time, each to where more is lost.
 
     A memo whose key is rounded answers them alike, and so too little.
     """
@@ -495,20 +501,22 @@ _ADJACENCIES = ("add_remove", "replace_one", "replace_special")
 
 
 def others(ask: Ask) -> Iterator[Ask]:
-    """The question with one of its fields another: a memo whose key lacks it answers them alike."""
+    """Replaces one field of the question at a time: a memo whose key lacks it answers alike."""
     if ask.within is not None:
         yield replace(ask, within=_beside(ask.within, Decimal("0.5")))
     for i, part in enumerate(ask.parts):
-        changed = [replace(part, **one) for one in _OTHERS if "gamma" in one or part.gamma]
+        changed = [
+            replace(part, **variant) for variant in _OTHERS if "gamma" in variant or part.gamma
+        ]
         changed += [replace(part, sensitivity="3"), replace(part, count=3 * part.count + 1)]
         if part.gamma is not None and part.sampling == "poisson":
             changed.append(replace(part, gamma=_beside(part.gamma, Decimal("-0.5"))))
         for name, value in part.parameters[:1]:
             if name != "p":
                 changed.append(part.valued(_beside(value, Decimal(1))))
-        for one in changed:
-            if one != part and (one.sampling == "none" or one.gamma is not None):
-                yield ask.with_part(i, one)
+        for variant in changed:
+            if variant != part and (variant.sampling == "none" or variant.gamma is not None):
+                yield ask.with_part(i, variant)
     yield from (replace(ask, group=n) for n in (2, 5) if n != ask.group)
     yield from (replace(ask, adjacency=a) for a in _ADJACENCIES if a != ask.adjacency)
     if ask.kind in ("epsilon", "delta"):

@@ -18,7 +18,7 @@ from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import probability, rational, whole
 from symacct.verify.asking import covering, questions
-from symacct.verify.asking.history import History, said
+from symacct.verify.asking.history import History, answer_text
 from symacct.verify.asking.questions import FULL, Extent
 from symacct.verify.asking.simplify import as_runs, nearby, other_side, simplest
 from symacct.verify.judging import matching
@@ -34,11 +34,13 @@ from symacct.verify.judging.verdict import (
     sum_law,
 )
 from symacct.verify.peer.process import Clock, Peer, PeerGoneError
-from symacct.verify.peer.protocol import Answer, Ask, Asked, Hello
+from symacct.verify.peer.protocol import Answer, Ask, Exchange, Hello
 from symacct.verify.reporting.defects import Cluster, Clusters, about, grouped, region
 from symacct.verify.reporting.report import PlottedError, Report
 
+#: What a run calls with its stage and the number of answers.
 Progress = Callable[[str, int], None]
+#: Questions sent before their turn; late answers after which a kind is left; kinds looked around.
 _AHEAD, _HANGS, _REFINED = 16, 2, 12
 #: So many are asked again in a new process; so many of each row have twins.
 _BACKWARDS, _TWINS, _MIXED = 30, 2, 2
@@ -60,22 +62,22 @@ _LONGEST = 0.005
 
 @dataclass
 class Session:
-    """The state of a run: what was asked, and what was found."""
+    """The state of a run: answers, findings, and the time that is left."""
 
     peer: Peer
     extent: Extent
     seed: int = 0
-    progress: Progress = lambda what, asked: None
+    progress: Progress = lambda stage, count: None
     allowance: Fraction = ALLOWANCE
     #: What a baseline knows: asked before all else, with what is found now.
     known: tuple[Ask, ...] = ()
     again: dict[Ask, Finding | None] = field(default_factory=dict)
-    asked: int = 0
+    received: int = 0
     unsupported: int = 0
     #: Not asked, being of a kind that ran out of time before.
     skipped: int = 0
     clusters: Clusters = field(default_factory=Clusters)
-    points: list[Asked] = field(default_factory=list)
+    points: list[Exchange] = field(default_factory=list)
     #: In the search, which ends where the time for it does.
     searched: int = 0
     #: Why the run stopped before all was asked.
@@ -86,6 +88,7 @@ class Session:
     gone: bool = False
 
     def __post_init__(self) -> None:
+        """Prepares the clock, the oracle and the judge that all stages share."""
         self.clock = self._working()
         self.oracle = Oracle(max(DIGITS, len(str(int(1 / self.allowance))) + 4))
         self.oracle.clock = self.peer.clock = self.clock
@@ -95,29 +98,29 @@ class Session:
         self._worker = ThreadPoolExecutor(1)
         self._hangs: Counter[object] = Counter()
         self._stage = "usual"
-        self.history = History(self.judge, self._one, self.peer.fresh)
+        self.history = History(self.judge, self._answer_to, self.peer.fresh)
         self._sizes = questions.whole_sizes()
 
     @property
     def composed(self) -> list[str]:
         """The kinds of question that some composition of unlike parts is asked in."""
-        asked = {ask.kind for ask in self.history.answers if len(set(ask.parts)) > 1}
+        kinds = {ask.kind for ask in self.history.answers if len(set(ask.parts)) > 1}
         offered = covering.composed(self.hello) if self.extent.covered else []
-        return [kind for kind in offered if kind in asked or self.short]
+        return [kind for kind in offered if kind in kinds or self.short]
 
     @property
     def hello(self) -> Hello:
         return self.peer.hello
 
     def run(self) -> None:
-        """Every stage; a peer that is gone for good, or the end of the time, ends it early."""
+        """Runs every stage; a peer that is gone for good, or the end of the time, ends it early."""
         drawn = self.hello, self.extent, self.seed
-        first = questions.usual(self.hello, self.seed, self.extent.least)
+        first = questions.usual(self.hello, self.seed, self.extent.per_kind)
         stages = {
             "knowing": self._know,
             "usual": lambda: self._judged(first),
             "covering": lambda: self._judged(covering.covering(*drawn)),
-            "points": self._points,
+            "points": lambda: self._judged(questions.points(*drawn), self.points),
             "structure": self._compositions,
             "remembering": self._remembering,
             "searching": self._search,
@@ -136,31 +139,31 @@ class Session:
         self._stage = "naming"
         self._until_its_end(lambda: self.clusters.complete(self._completed))
 
-    def _completed(self, found: Finding) -> Finding:
-        """With its formula, the form of the numbers, and of how many runs it is the value."""
+    def _completed(self, finding: Finding) -> Finding:
+        """Completes a finding with its formula, the form of the numbers, and the runs it counts."""
         answers = self.history.answers
         plain = [a.finite for ask, a in answers.items() if not ask.how and a.finite is not None]
-        beside = self._beside(found)
-        whole = self.judge.complete(found, beside)
+        beside = self._beside(finding)
+        whole = self.judge.complete(finding, beside)
         if not beside and whole.ask.kind == "rdp":  # one point alone fits too many formulas
             whole = replace(whole, formula=None)
-        found = explained(whole, form(plain), self.oracle)
-        found = as_runs(self._of_the_conversion(found), answers)
-        return with_factor(found, answers, self.oracle.known)
+        finding = explained(whole, form(plain), self.oracle)
+        finding = as_runs(self._of_the_conversion(finding), answers)
+        return with_factor(finding, answers, self.oracle.known)
 
-    def _beside(self, found: Finding) -> list[tuple[Ask, Fraction]]:
-        """Another wrong answer of the kind, at generic numbers if there is one."""
-        kind, own = about(found.ask), found.ask
-        known = [ask for ask in self.history.answers if about(ask) == kind and ask != own]
-        if own.kind != "rdp" or own.batch:
+    def _beside(self, finding: Finding) -> list[tuple[Ask, Fraction]]:
+        """Searches another wrong answer of the kind, at generic numbers if there is one."""
+        kind, question = about(finding.ask), finding.ask
+        known = [ask for ask in self.history.answers if about(ask) == kind and ask != question]
+        if question.kind != "rdp" or question.batch:
             return []
         wrong: list[tuple[Ask, Fraction]] = []
         known.sort(key=lambda ask: (self._is_rounded(ask), -len(ask.expression) - len(ask.at)))
         for ask in known[:_ALIKE]:
             answer = self.history.answers[ask]
             other = self.judge.judge(ask, answer)
-            alike = other is not None and other.verdict == found.verdict
-            if alike and answer.finite is not None and len(ask.parts) == len(own.parts):
+            alike = other is not None and other.verdict == finding.verdict
+            if alike and answer.finite is not None and len(ask.parts) == len(question.parts):
                 wrong.append((ask, answer.finite))
             if len(wrong) == _SECOND:
                 break
@@ -171,11 +174,12 @@ class Session:
         value = self.history.answers[ask].finite
         return value is None or explained_by_rounding(ask, matching.SAME * value, value)
 
-    def _of_the_conversion(self, found: Finding) -> Finding:
+    def _of_the_conversion(self, finding: Finding) -> Finding:
         """Where the curves are right, no series is wrong but the conversion's formula."""
-        wrong = any(one.worst.ask.kind == "rdp" for one in self.clusters.ranked())
-        own = "conversion's formula" if self.points and not wrong else "series"
-        return replace(found, note=found.note.replace("series", own)) if found.split else found
+        wrong = any(cluster.worst.ask.kind == "rdp" for cluster in self.clusters.ranked())
+        source = "conversion's formula" if self.points and not wrong else "series"
+        note = finding.note.replace("series", source) if finding.split else finding.note
+        return replace(finding, note=note)
 
     def _until_its_end(self, stage: Callable[[], None]) -> None:
         """As much of a stage as there is time for."""
@@ -189,7 +193,7 @@ class Session:
         return _STAGES.get(stage, _ASKING) * self.extent.seconds
 
     def _working(self) -> Clock:
-        """The seconds of work from now on, ours and the peer's; starts of the peer are none of it.
+        """Returns a clock of work from now on, ours and the peer's, without the peer's starts.
 
         Idle ones count for less, and no more starts are left out than there is time in all.
         """
@@ -205,8 +209,8 @@ class Session:
 
     # --- asking
 
-    def _stream(self, asks: Iterable[Ask]) -> Iterator[Asked]:
-        """Answers in the order of the asks; the peer works while truths are computed here."""
+    def _stream(self, asks: Iterable[Ask]) -> Iterator[Exchange]:
+        """Yields answers in the order of the asks; the peer works while truths are computed."""
         pending: deque[tuple[Ask, Future[Answer]]] = deque()
         try:
             for ask in asks:
@@ -222,8 +226,8 @@ class Session:
             for _, future in pending:
                 future.cancel()
 
-    def _first(self, pending: deque[tuple[Ask, Future[Answer]]]) -> Iterator[Asked]:
-        """The first that is pending, unless there is no time for questions of its kind any more."""
+    def _first(self, pending: deque[tuple[Ask, Future[Answer]]]) -> Iterator[Exchange]:
+        """Yields the first pending answer, unless its kind ran out of time."""
         self._in_time()
         ask, future = pending.popleft()
         if self._hopeless(ask) and future.cancel():
@@ -238,17 +242,17 @@ class Session:
     def _hopeless(self, ask: Ask) -> bool:
         return bool(self._hangs) and self._hangs[region(ask)] >= _HANGS
 
-    def _counted(self, ask: Ask, future: Future[Answer]) -> Asked:
+    def _counted(self, ask: Ask, future: Future[Answer]) -> Exchange:
         answer = future.result()
-        self.asked += 1
+        self.received += 1
         self.history.note(ask, answer)
         if answer.late:
             self._hangs[region(ask)] += 1
         self.unsupported += answer.unsupported is not None
-        self.progress(self._stage, self.asked)
+        self.progress(self._stage, self.received)
         return ask, answer
 
-    def _one(self, ask: Ask) -> Answer:
+    def _answer_to(self, ask: Ask) -> Answer:
         self._in_time()
         return self._counted(ask, self._worker.submit(self.peer.ask, ask))[1]
 
@@ -266,16 +270,10 @@ class Session:
             self.points += [(ask, answer)] if ask.kind == "rdp" else []
             self.clusters.note(self.again[ask], self._probe)
 
-    def _points(self) -> None:
-        asks = questions.points(self.hello, self.extent, self.seed)
-        for ask, answer in self._stream(asks):
-            self.points.append((ask, answer))
-            self.clusters.note(self.judge.judge(ask, answer), self._probe)
-
     def _remembering(self) -> None:
-        """Near twins in one process, and the same questions backwards in a new one."""
+        """Asks near twins in one process, and the same questions backwards in a new one."""
         chosen = questions.of_every_kind(self.history.answers)
-        self._least()
+        self._fill_kinds()
         rows = questions.of_every_kind(self.history.answers, questions.row_of)
         for ask in rows[: _TWINS * len(self.hello.supports)]:
             self._judged([ask, *questions.twins(ask)])
@@ -287,68 +285,73 @@ class Session:
         mixed = questions.of_every_kind(self.history.answers, lambda ask: ask.kind, many=True)
         for ask in mixed[: _MIXED * len(self.composed)]:
             self._judged([ask, *questions.others(ask)])
-        for found in self.history.backwards(chosen[:_BACKWARDS]):
-            self.clusters.note(found, _nothing)
+        for finding in self.history.backwards(chosen[:_BACKWARDS]):
+            self.clusters.note(finding, _nothing)
 
-    def _least(self) -> None:
+    def _fill_kinds(self) -> None:
         """Of every kind so many questions that could be judged, if there are as many."""
         for row, kind in self.judge.kinds:
             asks = questions.of_kind(self.hello, row, kind, self.seed)
-            for ask in islice(asks, 3 * self.extent.least):
-                if self.judge.count(row, kind).judged >= self.extent.least:
+            for ask in islice(asks, 3 * self.extent.per_kind):
+                if self.judge.count(row, kind).judged >= self.extent.per_kind:
                     break
                 if not self._hopeless(ask):
                     self.clusters.note(self._probe(ask), self._probe)
 
     def _search(self) -> None:
-        before = self.asked
+        before = self.received
         try:
             self._judged(questions.training(self.hello, self.extent, self.seed))
         finally:
-            self.searched = self.asked - before
+            self.searched = self.received - before
 
-    def _judged(self, asks: Iterable[Ask]) -> None:
-        """Ask what the peer offers of it, and note the findings."""
+    def _judged(self, asks: Iterable[Ask], kept: list[Exchange] | None = None) -> None:
+        """Asks what the peer offers of it, and notes the findings; the answers are `kept`."""
         for ask, answer in self._stream(filter(self.hello.offers, asks)):
-            for found in self.judge.every(ask, answer):
-                self.clusters.note(found, self._probe)
+            if kept is not None:
+                kept.append((ask, answer))
+            for finding in self.judge.every(ask, answer):
+                self.clusters.note(finding, self._probe)
 
     def _compositions(self) -> None:
+        """Asks plain questions, and each again in every other way of writing it."""
         for base in questions.compositions(self.hello, self.extent, self.seed):
             self.clusters.note(self._probe(base), self._probe)
             for variant in questions.variants(self.hello, base, self._sizes):
                 if self._hopeless(variant):
                     continue
-                found = self._variant(variant)
-                self.clusters.note(found, self._variant if found and found.ask.how else self._probe)
+                finding = self._variant(variant)
+                self.clusters.note(
+                    finding, self._variant if finding and finding.ask.how else self._probe
+                )
             self.clusters.note(self._sum(base), self._sum)
 
     def _refine(self) -> None:
         """Points around the worst of each kind."""
         chance = random.Random(self.seed + 3)  # noqa: S311
         for cluster in self._numeric():
-            asked = cluster.worst.ask
-            self._judged(nearby(asked, chance) for _ in range(self.extent.refinements))
+            worst = cluster.worst.ask
+            self._judged(nearby(worst, chance) for _ in range(self.extent.refinements))
         # What is too large here, or differs, may be too small on the other side.
         for cluster in [c for c in self.clusters.ranked() if not c.worst.below][:_REFINED]:
             self._judged(other_side(cluster.worst.ask))
 
     def _simplify(self) -> None:
-        """Confirm the worst of each kind in a new process, and make them simple."""
+        """Confirms the worst of each kind in a new process, and makes its question simple."""
         defects = grouped(self.clusters.ranked())
         first = [defect.worst for defect in defects]
         rest = [c for defect in defects for c in defect.clusters if c is not defect.worst]
         changed = self.history.changed(first[:_STARTS], [*first[_STARTS:], *rest])
-        most = self.asked + self.extent.probes
+        most = self.received + self.extent.probes
         for cluster in [*first, *rest][: self.extent.simplified]:
             self._in_time()
-            if self.asked >= most:
+            if self.received >= most:
                 break
             if cluster.worst.verdict == "slow":
                 self._confirm_slow(cluster)
             elif id(cluster) in changed:
                 was, alone = changed[id(cluster)]
-                simple = self.history.found(cluster.worst, was, alone)
+                simple = self.history.inconsistency(cluster.worst, was, alone)
                 cluster.simple = replace(simple, before=self.history.culprit(was[0], alone))
             else:
                 edges = _EDGES if cluster in first[:_BOUNDED] else 0
@@ -370,14 +373,14 @@ class Session:
 
     def _probe(self, ask: Ask) -> Finding | None:
         """The finding at one question."""
-        return self.judge.judge(ask, self._one(ask)) if self.hello.offers(ask) else None
+        return self.judge.judge(ask, self._answer_to(ask)) if self.hello.offers(ask) else None
 
     def _variant(self, ask: Ask) -> Finding | None:
-        """One expression written another way, and then the usual way."""
+        """Judges one expression written another way against the usual way."""
         usual = ask.built()
         if not questions.sensible(ask):
             return None
-        second, first = self._one(ask), self._one(usual)
+        second, first = self._answer_to(ask), self._answer_to(usual)
         if first.unsupported is not None or second.unsupported is not None or second.late:
             return None
         if second.error is not None and first.error is None:
@@ -392,7 +395,7 @@ class Session:
         if sides == [None, None] and self._discretizes(ask):
             return None
         way = ", ".join(f"{key} = {value}" for key, value in ask.how)
-        note = f"the usual way gives {said(first)}, {way} gives {said(second)}"
+        note = f"the usual way gives {answer_text(first)}, {way} gives {answer_text(second)}"
         return Finding(
             "inconsistent",
             ask,
@@ -419,22 +422,22 @@ class Session:
         """A composition against its single runs."""
         if ask.kind != "rdp" or sum(part.count for part in ask.parts) == 1:
             return None
-        runs = [(single, self._one(single)) for single in questions.sums(ask)]
-        return sum_law(ask, self._one(ask), runs, self.allowance)
+        runs = [(single, self._answer_to(single)) for single in questions.sums(ask)]
+        return sum_law(ask, self._answer_to(ask), runs, self.allowance)
 
     # --- findings
 
     def _numeric(self) -> list[Cluster]:
         """The worst kinds that have a number to look around."""
         kinds = "unsound", "loose", "zero", "negative", "wrong-formula"
-        found = [c for c in self.clusters.ranked() if c.worst.verdict in kinds]
-        return [cluster for cluster in found if not cluster.worst.ask.how][:_REFINED]
+        numeric = [c for c in self.clusters.ranked() if c.worst.verdict in kinds]
+        return [cluster for cluster in numeric if not cluster.worst.ask.how][:_REFINED]
 
     def _confirm_slow(self, cluster: Cluster) -> None:
         """Slow twice, or the machine was busy once."""
         ask = cluster.worst.ask
-        found = self.judge.judge(ask, self._one(ask))
-        if found is None or found.verdict != "slow":
+        finding = self.judge.judge(ask, self._answer_to(ask))
+        if finding is None or finding.verdict != "slow":
             self.clusters.drop(cluster)
 
 
@@ -445,7 +448,9 @@ def _nothing(_: Ask) -> None:
 # --- the whole
 
 
+#: Seconds of work for one answer: the slowest right peers take two.
 _TIMEOUT = 10.0
+#: So many points are drawn: more would hide each other.
 _MAX_POINTS = 5000
 
 
@@ -454,11 +459,11 @@ def verify(
     extent: Extent = FULL,
     seed: int = 0,
     timeout: Numeric = _TIMEOUT,
-    progress: Callable[[str, int], None] = lambda stage, asked: None,
+    progress: Callable[[str, int], None] = lambda stage, count: None,
     allowance: Numeric = ALLOWANCE,
     known: Callable[[str], Iterable[Ask]] = lambda peer: (),
 ) -> Report:
-    """A Report on the program that `command` runs; or PeerError, ProtocolError.
+    """Returns a Report on the program that `command` runs; or raises PeerError, ProtocolError.
 
     `allowance` is the share of the truth that an answer may be off and still be right. What is
     `known` of a peer, by its name, is asked first.
@@ -477,7 +482,7 @@ def verify(
         peer=peer.hello.peer,
         version=peer.hello.version,
         command=peer.command,
-        asked=session.asked,
+        asked=session.received,
         unsupported=session.unsupported,
         seconds=time.monotonic() - begun,
         worked=session.clock(),
@@ -495,7 +500,7 @@ def verify(
         again=session.again,
         undecided=len(session.judge.undecided),
         kinds=_kinds(session),
-        least=extent.least,
+        per_kind=extent.per_kind,
         cut=[*session.cut, *_cut_short(session.short)],
         given=extent.seconds,
         points=_points(session),
@@ -517,11 +522,12 @@ def _cut_short(stages: Sequence[str]) -> list[str]:
 
 
 def _points(session: Session) -> list[PlottedError]:
-    found = (_point(session, ask, answer) for ask, answer in session.points[:_MAX_POINTS])
-    return [point for point in found if point is not None]
+    points = (_point(session, ask, answer) for ask, answer in session.points[:_MAX_POINTS])
+    return [point for point in points if point is not None]
 
 
 def _point(session: Session, ask: Ask, answer: Answer) -> PlottedError | None:
+    """Computes how far an RDP answer is from the truth; None where a share says nothing."""
     truth = session.oracle.known(ask)
     if truth is None or answer.finite is None or truth.upper in (0, math.inf) or not truth.lower:
         return None

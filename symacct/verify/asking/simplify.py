@@ -13,19 +13,21 @@ from fractions import Fraction
 from symacct.kernel.deadline import OutOfTimeError
 from symacct.verify.asking.questions import SCALED, WHOLE, short
 from symacct.verify.judging.verdict import Finding, Probe
-from symacct.verify.peer.protocol import ASKED, BUDGETED, Answer, Ask, AskedPart
+from symacct.verify.peer.protocol import BUDGETED, VALUES, Answer, Ask, AskedPart
 
 # --- the simplest question
 
 
 #: Steps of a tree, and the ε that noise is asked for.
 _STEPS, _WITHIN = ("1", "2", "3", "4", "7", "8", "1000"), ("1", "0.1", "10")
+#: Simple rates, and simple places of each kind of question, the plainest first.
 _RATES = ("0.5", "0.1", "0.01", "0.001", "0.0001", "1e-6", "0.9", "0.99")
 _AT = {
     "rdp": ("2", "3", "4", "8", "16", "64", "256", "1.5", "2.5", "3.5", "10.5", "1.1", "1.01"),
     "epsilon": ("1e-5", "0.001"),
     "delta": ("1", "0.1"),
 } | dict.fromkeys(BUDGETED, ("1e-5", "0.001"))
+#: Questions that bisect whole orders: 2¹⁶ is beyond the largest.
 _ORDER_BISECTIONS = 16
 #: What an implementation falls into from some order on, and the size of what it gives says nothing.
 _EDGES = ("nan", "inf", "exception", "zero")
@@ -34,18 +36,18 @@ _LARGE = 0.1
 
 
 def simplest(
-    found: Finding,
+    finding: Finding,
     probe: Probe,
     budget: int = 90,
     edges: int = 0,
     right: Right = lambda ask: True,
 ) -> Finding:
-    """A finding of the same kind at a question that cannot be made simpler one step at a time.
+    """Searches a finding of the same kind at a question that no single step makes simpler.
 
     Or at the simplest that was found before the time was over. With so many questions more, the
     `edges` between which it shows.
     """
-    left, worst = budget, found
+    left, worst = budget, finding
 
     def budgeted(ask: Ask) -> Finding | None:
         nonlocal left
@@ -62,15 +64,15 @@ def simplest(
         return again if again is not None and _same_kind(again, worst) else None
 
     before = None
-    while left and found is not before:
-        before = found
+    while left and finding is not before:
+        before = finding
         for simpler in SIMPLER:
-            found = next(filter(None, map(shows, simpler(found.ask))), found)
+            finding = next(filter(None, map(shows, simpler(finding.ask))), finding)
     left = _ORDER_BISECTIONS
-    if found.verdict in _EDGES:
-        found = _at_the_edge(found, shows, right)
+    if finding.verdict in _EDGES:
+        finding = _at_the_edge(finding, shows, right)
     left = edges
-    return bounded(found, budgeted, right) if edges and not found.ask.how else found
+    return bounded(finding, budgeted, right) if edges and not finding.ask.how else finding
 
 
 def _same_kind(again: Finding, worst: Finding) -> bool:
@@ -85,31 +87,31 @@ def _same_kind(again: Finding, worst: Finding) -> bool:
     return again.verdict in _EDGES or _error(again) >= _LARGE * _error(worst)
 
 
-def _error(found: Finding) -> float:
+def _error(finding: Finding) -> float:
     """1 − value/truth of what is too small, 1 − truth/value of what is too large."""
-    return -math.expm1(-found.severity)
+    return -math.expm1(-finding.severity)
 
 
-def _at_the_edge(found: Finding, shows: Probe, is_right: Right) -> Finding:
-    """The first whole order from which on it is so, if the answer is right at the order 2."""
-    ask = found.ask
+def _at_the_edge(finding: Finding, shows: Probe, is_right: Right) -> Finding:
+    """Bisects to the first whole order that shows the finding, if the order 2 is right."""
+    ask = finding.ask
     if ask.kind != "rdp" or ask.batch or Fraction(ask.at).denominator != 1:
-        return found
+        return finding
     second = replace(ask, at="2")
     if ask.at == "2" or shows(second) or not is_right(second):
-        return found
+        return finding
     right, wrong = 2, int(ask.at)
     while wrong - right > 1:
         middle = replace(ask, at=str((right + wrong) // 2))
         again = shows(middle)
         if again:
-            found, wrong = again, int(middle.at)
+            finding, wrong = again, int(middle.at)
         elif is_right(middle):
             right = int(middle.at)
         else:
             break
-    note = "; ".join(filter(None, (found.note, RIGHT_WITH.format(f"α = {right}"))))
-    return replace(found, note=note)
+    note = "; ".join(filter(None, (finding.note, RIGHT_WITH.format(f"α = {right}"))))
+    return replace(finding, note=note)
 
 
 def _fewer_parts(ask: Ask) -> Iterator[Ask]:
@@ -141,8 +143,8 @@ def _fewer_steps(ask: Ask) -> Iterator[Ask]:
         named = dict(part.parameters)
         for steps in _STEPS if "steps" in named else ():
             if int(steps) < int(named["steps"]):
-                own = (part.parameters[0], ("steps", steps))
-                yield ask.with_part(i, replace(part, parameters=own))
+                parameters = (part.parameters[0], ("steps", steps))
+                yield ask.with_part(i, replace(part, parameters=parameters))
 
 
 def _bold(ask: Ask) -> Iterator[Ask]:
@@ -172,16 +174,16 @@ def _simpler_place(ask: Ask) -> Iterator[Ask]:
             yield replace(ask, within=within)
     if not ask.at or ask.batch:
         return
-    least = "1" if ask.kind == "rdp" else "0"
-    known = (*_before(_AT[ask.kind], ask.at), *_shorter(ask.at, least))
+    low = "1" if ask.kind == "rdp" else "0"
+    known = (*_before(_AT[ask.kind], ask.at), *_shorter(ask.at, low))
     yield from (replace(ask, at=at) for at in known)
 
 
 def _plain(part: AskedPart, gamma: str) -> AskedPart:
     """One run with the first of the known values."""
     rate = None if part.gamma is None else gamma
-    one = min(part.count, 1)  # none where the number of runs is asked for
-    return replace(part.valued(ASKED[part.mechanism].simple[0]), gamma=rate, count=one, inner=1)
+    runs = min(part.count, 1)  # none where the number of runs is asked for
+    return replace(part.valued(VALUES[part.mechanism].simple[0]), gamma=rate, count=runs, inner=1)
 
 
 def _before(known: tuple[str, ...], text: str) -> Iterator[str]:
@@ -216,7 +218,7 @@ def _simpler_values(ask: Ask) -> Iterator[Ask]:
             continue
         given = part.parameters[0][1]
         limits = ("0.5", "1") if part.mechanism == "RandomizedResponse" else ("0", "Infinity")
-        for value in (*_before(ASKED[part.mechanism].simple, given), *_shorter(given, *limits)):
+        for value in (*_before(VALUES[part.mechanism].simple, given), *_shorter(given, *limits)):
             yield ask.with_part(i, part.valued(value))
 
 
@@ -228,7 +230,7 @@ SIMPLER = (
 
 
 def other_side(ask: Ask) -> Iterator[Ask]:
-    """Where an error may have the other sign: parts swapped, and what is above 1 below it."""
+    """Lists questions where an error may have the other sign: parts swapped, numbers inverted."""
     if len(ask.parts) > 1:
         yield replace(ask, parts=ask.parts[::-1])
         yield replace(ask, parts=ask.parts[1:] + ask.parts[:1])
@@ -251,11 +253,11 @@ def _number(x: Fraction | int) -> str:
 
 
 def nearby(ask: Ask, chance: random.Random) -> Ask:
-    """A question close by: every number moved by up to a factor of two."""
+    """Draws a question close by: every number moved by up to a factor of two."""
 
-    def moved(text: str, least: float = 0, most: float | None = None) -> str:
-        x = Decimal(short(float(Fraction(text) - least) * 2 ** chance.uniform(-1, 1)))
-        x += Decimal(str(least))
+    def moved(text: str, low: float = 0, most: float | None = None) -> str:
+        x = Decimal(short(float(Fraction(text) - low) * 2 ** chance.uniform(-1, 1)))
+        x += Decimal(str(low))
         return text if most is not None and x >= most else str(x)
 
     def moved_part(part: AskedPart) -> AskedPart:
@@ -281,14 +283,16 @@ Right = Callable[[Ask], bool]
 RIGHT_WITH = "the answer is right with {} instead"
 #: Factors by which a number is moved until the answer is right; then the edge is bisected.
 _FACTORS = (2, 8, 64)
+#: Halvings after which an edge is known to three digits; the largest runs and order searched.
 _EDGE_BISECTIONS = 7
 _MOST_RUNS, _MOST_ORDER = 10**6, 4096
+#: What counters of so many bits count modulo.
 _MODULI = tuple(2**bits for bits in (32, 31, 24, 16, 15, 8))
 
 
 @dataclass(frozen=True)
 class _Axis:
-    """One number of a question: its name, what it is now, and the question with another."""
+    """One number of a question: its name, its value, and the question with another value."""
 
     name: str
     value: Fraction
@@ -307,26 +311,26 @@ class _Axis:
         return self.moved(text) if inside else None
 
 
-def bounded(found: Finding, shows: Probe, right: Right = lambda ask: True) -> Finding:
-    """The finding with the edges between which it shows, at the fewest runs that show it.
+def bounded(finding: Finding, shows: Probe, right: Right = lambda ask: True) -> Finding:
+    """Returns the finding with the edges between which it shows, at the fewest such runs.
 
     Only what was asked and answered rightly is named. A rounding error has no edges.
     """
-    if not found.beyond_rounding or len(found.ask.parts) > 1:
-        return found
-    said = []
+    if not finding.beyond_rounding or len(finding.ask.parts) > 1:
+        return finding
+    notes = []
     with contextlib.suppress(OutOfTimeError):
         for axes in (_runs, _axes):  # the fewest runs first: the other edges are those of that many
-            for axis in axes(found.ask):
+            for axis in axes(finding.ask):
                 below, above = (_edge(axis, shows, right, up) for up in (False, True))
                 if axis.name == "runs" and below is not None:
-                    found = shows(axis.moved(axis.text(below[1]))) or found
+                    finding = shows(axis.moved(axis.text(below[1]))) or finding
                 edges = (below, None if axis.name == "runs" else above)
                 texts = [axis.text(edge[0]) for edge in edges if edge is not None]
                 places = " or ".join(f"{axis.name} = {x}" for x in texts)
                 note = RIGHT_WITH.format(places)
-                said += [note] if places and note not in found.note.split("; ") else []
-    return replace(found, note="; ".join(filter(None, (found.note, *said))))
+                notes += [note] if places and note not in finding.note.split("; ") else []
+    return replace(finding, note="; ".join(filter(None, (finding.note, *notes))))
 
 
 def _runs(ask: Ask) -> Iterator[_Axis]:
@@ -341,6 +345,7 @@ def _runs(ask: Ask) -> Iterator[_Axis]:
 
 
 def _axes(ask: Ask) -> Iterator[_Axis]:
+    """Lists the noise, the rate and the order of a question as axes."""
     (part,) = ask.parts
 
     def with_part(**changes: object) -> Ask:
@@ -360,7 +365,7 @@ def _axes(ask: Ask) -> Iterator[_Axis]:
 
 
 def _edge(axis: _Axis, shows: Probe, right: Right, up: bool) -> tuple[Fraction, Fraction] | None:
-    """(right, wrong) next to each other on this side; None where none is known to be right."""
+    """Searches neighbours (right, wrong) on this side; None where no place is known to be right."""
     wrong = axis.value
     for factor in _FACTORS:
         place = axis.value * factor if up else axis.value / factor
@@ -380,7 +385,7 @@ def _edge(axis: _Axis, shows: Probe, right: Right, up: bool) -> tuple[Fraction, 
 def _bisected(
     axis: _Axis, shows: Probe, right: Right, edge: tuple[Fraction, Fraction]
 ) -> tuple[Fraction, Fraction]:
-    """Whole numbers to neighbours, others to where three digits are the same."""
+    """Bisects to neighbouring whole numbers, or to where three digits are equal."""
     good, bad = edge
     for _ in range(20 if axis.whole else _EDGE_BISECTIONS):
         middle = Fraction(axis.text((good + bad) / 2))
@@ -398,18 +403,22 @@ def _bisected(
     return good, bad
 
 
-def as_runs(found: Finding, answers: Mapping[Ask, Answer]) -> Finding:
-    """The finding with how many runs its value is, where that is another number: a modulus."""
-    (part, *more), value = found.ask.parts, found.answer.finite
-    single = answers.get(replace(found.ask, parts=(replace(part, count=1),)))
-    one = None if single is None or more or found.ask.kind != "rdp" else single.finite
-    if not one or value is None:
-        return found
-    runs = round(value / one)
+def as_runs(finding: Finding, answers: Mapping[Ask, Answer]) -> Finding:
+    """Notes of how many runs the value is, where that is another number, such as a remainder."""
+    (part, *more), value = finding.ask.parts, finding.answer.finite
+    single = answers.get(replace(finding.ask, parts=(replace(part, count=1),)))
+    single_value = None if single is None or more or finding.ask.kind != "rdp" else single.finite
+    if not single_value or value is None:
+        return finding
+    runs = round(value / single_value)
     few = 0 <= runs <= 2 * part.count  # what has nothing to do with runs may be any multiple
-    if not few or runs == part.count or abs(value - runs * one) > Fraction(1, 10**9) * abs(value):
-        return found
+    if (
+        not few
+        or runs == part.count
+        or abs(value - runs * single_value) > Fraction(1, 10**9) * abs(value)
+    ):
+        return finding
     modulus = next((m for m in _MODULI if m <= part.count and part.count % m == runs), None)
     counted = "" if modulus is None else f", their number modulo {modulus:,}"
-    said = f"the answer is that of {runs:,} of the {part.count:,} runs{counted}"
-    return replace(found, note="; ".join(filter(None, (found.note, said))))
+    text = f"the answer is that of {runs:,} of the {part.count:,} runs{counted}"
+    return replace(finding, note="; ".join(filter(None, (finding.note, text))))

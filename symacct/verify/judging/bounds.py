@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import struct
 from dataclasses import dataclass
 from fractions import Fraction
 
 import mpmath
 
-from symacct.kernel.answer import Enclosure, rational_text, to_fraction
+from symacct.kernel.answer import Enclosure, nearest_float, rational_text, to_fraction
 
 Bound = Fraction | float
 #: Beyond 2^±4096 float64 has no numbers, and fractions grow without bound.
@@ -19,7 +20,7 @@ _LARGE = Fraction(2**_EXPONENT)
 
 @dataclass(frozen=True)
 class Truth:
-    """lower <= the truth <= upper, the least that is proved; `exact` for a known number."""
+    """The certified interval lower <= truth <= upper; `exact` for a known number."""
 
     lower: Bound
     upper: Bound
@@ -33,7 +34,7 @@ class Truth:
 
 
 def ends(value: Enclosure) -> tuple[Bound, Bound]:
-    """Lower and upper end; below 2^−4096 they are 0 and 2^−4096, above 2^4096 that and ∞."""
+    """Returns both ends of an enclosure; 2^±4096 are the smallest and largest finite ends."""
     low, high = _exponent(value.lower), _exponent(value.upper)
     if low is not None and low > _EXPONENT:
         return _LARGE, float("inf")
@@ -53,6 +54,19 @@ def _exponent(x: mpmath.mpf) -> float | None:
     return float("inf") if power else None
 
 
+def nearest_float32(x: Fraction) -> Fraction | None:
+    """Rounds x to float32, exactly; None where it overflows."""
+    try:
+        return Fraction(*struct.unpack("f", struct.pack("f", nearest_float(x))))
+    except OverflowError:
+        return None
+
+
+def is_float32(x: Fraction) -> bool:
+    """Is the float64 next to x one that float32 has?"""
+    return nearest_float32(x) == nearest_float(x)
+
+
 def decimal_text(x: Bound, up: bool, digits: int = 20) -> str:
     """A bound as decimal text, rounded outwards.
 
@@ -63,7 +77,7 @@ def decimal_text(x: Bound, up: bool, digits: int = 20) -> str:
 
 
 def share_text(ratio: float, truth: Bound) -> str:
-    """0.995 of the truth; what is next to 1 by what it lacks, which rounding it would hide.
+    """Writes a quotient as 0.995 of the truth; next to 1 as the share that is missing.
 
     Of a negative value the truth is said. Nothing where the quotient says nothing: 0, or of a
     truth that is 0.

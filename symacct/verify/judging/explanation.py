@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
 from symacct.kernel.answer import nearest_float
 from symacct.verify.judging import matching
-from symacct.verify.judging.bounds import Truth
+from symacct.verify.judging.bounds import Truth, is_float32
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.judging.verdict import Finding, explained_by_rounding
 from symacct.verify.peer.protocol import Answer, Ask
@@ -18,13 +17,12 @@ from symacct.verify.peer.protocol import Answer, Ask
 # --- how the numbers are written
 
 
-_FLOAT32 = struct.Struct("f")
 #: So many answers tell, and with so many digits no error is explained any more.
 _ENOUGH_NUMBERS, _MOST_DIGITS = 12, 8
 
 
 def form(values: Iterable[Fraction]) -> str | None:
-    """What all of a peer's numbers have in common; None where they are float64s or better.
+    """Describes the digits that all of a peer's numbers have; None for float64s or better.
 
     >>> form(Fraction(round(10**5 / 7 ** (i / 9)), 10**5) for i in range(12))
     'printed with 5 digits'
@@ -38,15 +36,15 @@ def form(values: Iterable[Fraction]) -> str | None:
     return "computed in float32" if all(map(is_float32, distinct)) else None
 
 
-def explained(found: Finding, written: str | None, oracle: Oracle) -> Finding:
-    """The finding with the form of the peer's numbers, where that is all that is wrong."""
-    value, truth = found.answer.finite, found.truth
+def explained(finding: Finding, written: str | None, oracle: Oracle) -> Finding:
+    """Returns the finding with the form of the peer's numbers, where that explains the error."""
+    value, truth = finding.answer.finite, finding.truth
     if written is None or value is None or truth is None:
-        return found
-    stated = matching.claimed(oracle, found.ask, found.answer.claims or "")
+        return finding
+    stated = matching.claimed(oracle, finding.ask, finding.answer.claims or "")
     low, high = stated or (truth.lower, truth.upper)
     if float("inf") in (low, high):
-        return found
+        return finding
     end = Fraction(low if value < low else high if value > high else value)
     gap = abs(value - end)
     if written.startswith("printed"):
@@ -54,8 +52,8 @@ def explained(found: Finding, written: str | None, oracle: Oracle) -> Finding:
         right = gap <= Fraction(10) ** (1 - digits) * abs(value)
     else:
         near = gap <= Fraction(1, 2**18) * end
-        right = near or explained_by_rounding(found.ask, gap, end, bits=24)
-    return replace(found, form=written) if right else found
+        right = near or explained_by_rounding(finding.ask, gap, end, bits=24)
+    return replace(finding, form=written) if right else finding
 
 
 def _digits(value: Fraction) -> int:
@@ -68,19 +66,11 @@ def _digits(value: Fraction) -> int:
     return _MOST_DIGITS + 1
 
 
-def is_float32(value: Fraction) -> bool:
-    """Is it a number that float32 has?"""
-    number = nearest_float(value)
-    try:
-        return bool(_FLOAT32.unpack(_FLOAT32.pack(number))[0] == number)
-    except OverflowError:
-        return False
-
-
 # --- one factor between all answers of a kind and the truth
 
 #: So many answers tell, and to this share they have one factor.
 _ENOUGH_RATIOS, _ALIKE = 5, 1e-6
+#: Factors with a name: logarithms to another base.
 _NAMED = {
     1 / math.log(2): " = 1/ln 2: bits in place of nats",
     1 / math.log(10): " = 1/ln 10: log10 in place of ln",
@@ -91,25 +81,27 @@ EVERY = "every answer is "
 
 
 def with_factor(
-    found: Finding, answers: Mapping[Ask, Answer], known: Callable[[Ask], Truth | None]
+    finding: Finding, answers: Mapping[Ask, Answer], known: Callable[[Ask], Truth | None]
 ) -> Finding:
-    """The finding with the factor of all answers of its kind, if they have one.
+    """Returns the finding with the factor of all answers of its kind, if they have one.
 
     Counted are the answers whose exact truth is known. A formula that is known explains more, but
     of 2 and 1/2, which several mistakes may give at one question.
     """
-    kind, own = found.ask.kind, _ratio(found.answer, found.truth)
-    if found.ask.how or own is None or abs(own - 1) <= _ALIKE:
-        return found
-    if found.formula is not None and all(abs(own - x) > _ALIKE for x in (0.5, 2)):
-        return found
-    asked = {ask: answer for ask, answer in answers.items() if ask.kind == kind and not ask.how}
-    ratios = [_ratio(answer, known(ask)) for ask, answer in asked.items()]
-    told = [ratio for ratio in ratios if ratio is not None]
-    if len(told) < _ENOUGH_RATIOS or any(not abs(ratio - own) <= _ALIKE * own for ratio in told):
-        return found
-    name = next((said for x, said in _NAMED.items() if abs(own - x) <= _ALIKE * x), "")
-    return replace(found, formula=f"{EVERY}{own:.7g} times the truth{name}")
+    kind, reference = finding.ask.kind, _ratio(finding.answer, finding.truth)
+    if finding.ask.how or reference is None or abs(reference - 1) <= _ALIKE:
+        return finding
+    if finding.formula is not None and all(abs(reference - x) > _ALIKE for x in (0.5, 2)):
+        return finding
+    exchanges = {ask: answer for ask, answer in answers.items() if ask.kind == kind and not ask.how}
+    ratios = [_ratio(answer, known(ask)) for ask, answer in exchanges.items()]
+    known_ratios = [ratio for ratio in ratios if ratio is not None]
+    if len(known_ratios) < _ENOUGH_RATIOS or any(
+        not abs(ratio - reference) <= _ALIKE * reference for ratio in known_ratios
+    ):
+        return finding
+    name = next((words for x, words in _NAMED.items() if abs(reference - x) <= _ALIKE * x), "")
+    return replace(finding, formula=f"{EVERY}{reference:.7g} times the truth{name}")
 
 
 def _ratio(answer: Answer, truth: Truth | None) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -10,10 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.kernel import theorem_registry
-from symacct.kernel.answer import nearest_float
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import SymacctError
-from symacct.verify.judging.bounds import Bound, ends
+from symacct.verify.judging.bounds import Bound, ends, nearest_float32
 from symacct.verify.judging.truth import SAMPLINGS, Oracle, readings, relation_of, step
 from symacct.verify.peer.protocol import Ask, AskedPart
 
@@ -30,7 +28,7 @@ def same(value: Fraction, bounds: tuple[Bound, Bound], allowed: Fraction = SAME)
 def matched(
     oracle: Oracle, ask: Ask, value: Fraction, beside: Sequence[tuple[Ask, Fraction]] = ()
 ) -> str | None:
-    """The name of the formula whose value this is, theorems first; None if none is known.
+    """Names the formula whose value this is, theorems first; None if none is known.
 
     The formula has to give the values `beside` too. Of the truth itself none is named: a mistake
     that changes nothing explains nothing.
@@ -50,8 +48,10 @@ def _gives(oracle: Oracle, name: str, ask: Ask, value: Fraction) -> bool:
     Where two names are one number they are one: either may be the one that is said.
     """
     alike = set(name.split(" or "))
-    found = (bounds for other, bounds in candidates(oracle, ask) if alike & {*other.split(" or ")})
-    return any(same(value, bounds) for bounds in found)
+    enclosures = (
+        bounds for other, bounds in candidates(oracle, ask) if alike & {*other.split(" or ")}
+    )
+    return any(same(value, bounds) for bounds in enclosures)
 
 
 def proves(name: str, ask: Ask) -> bool:
@@ -76,10 +76,10 @@ def claimed(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
 
 
 def candidates(oracle: Oracle, ask: Ask) -> Iterator[tuple[str, tuple[Bound, Bound]]]:
-    """(name, enclosure) of every formula that a value is compared with."""
+    """Yields (name, enclosure) of every formula that a value is compared with."""
     names = [t.name for t in theorem_registry.theorems() if t.status == theorem_registry.PROVED]
-    own = [name for name in names if not name.startswith(_GENERIC)]
-    yield from _theorems(oracle, ask, [*own, *_WITH_OPTIONS])
+    specific = [name for name in names if not name.startswith(_GENERIC)]
+    yield from _theorems(oracle, ask, [*specific, *_WITH_OPTIONS])
     for what, other, factor in _mistakes(ask):
         if factor == 1 and other == ask:
             continue  # no mistake where it changes nothing
@@ -88,7 +88,7 @@ def candidates(oracle: Oracle, ask: Ask) -> Iterator[tuple[str, tuple[Bound, Bou
             # Where only bounds are known, an accountant would have computed the upper one.
             low = truth.lower if truth.exact else truth.upper
             yield what, (factor * low, factor * truth.upper)
-    yield from _theorems(oracle, ask, [name for name in names if name not in own])
+    yield from _theorems(oracle, ask, [name for name in names if name not in specific])
 
 
 #: What holds for every curve names no formula of its own: tried last.
@@ -118,6 +118,7 @@ def _by_theorem(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | No
 
 
 def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
+    """Adds up the theorem's values of the parts it is about and the best values of the others."""
     low: Bound = Fraction(0)
     high: Bound = Fraction(0)
     for part in ask.parts:
@@ -139,7 +140,7 @@ def _is_of(name: str, part: AskedPart) -> bool:
 
 
 def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
-    """(what it would be, the ask whose truth it is, a factor)"""
+    """Yields (name of a mistake, the ask whose truth it computes, a factor)."""
     alpha = Fraction(ask.at)
     parts = ask.parts
     if any(p.sampling != "none" for p in parts):
@@ -182,7 +183,7 @@ def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
         "half ε(α)": Fraction(1, 2),
     }
     for factor in dict.fromkeys(factors.values()):  # at α = 2 and α = 3 two of them are one number
-        yield " or ".join(what for what, own in factors.items() if own == factor), ask, factor
+        yield " or ".join(what for what, value in factors.items() if value == factor), ask, factor
     if all(p.mechanism in ("Gaussian", "Laplace") for p in parts):
         for size, what in (
             (2, "twice the sensitivity or half the noise, as of a record replaced"),
@@ -208,11 +209,11 @@ def _in_float32(ask: Ask) -> Iterator[tuple[str, Ask, int]]:
 
 def float32(text: str) -> str:
     """The float32 next to a number, exactly; the number itself where none is near."""
-    number = nearest_float(Fraction(text))
-    if not 2.0**-126 <= abs(number) < 2.0**127:
+    number = Fraction(text)
+    rounded = nearest_float32(number)
+    if rounded in (None, number) or not 2.0**-126 <= abs(number) < 2.0**127:
         return text
-    (single,) = struct.unpack("f", struct.pack("f", number))
-    return text if Fraction(single) == Fraction(text) else f"{Decimal(single):f}"
+    return f"{Decimal(float(rounded)):f}"
 
 
 def _each(parts: tuple[AskedPart, ...], **changes: Any) -> tuple[AskedPart, ...]:

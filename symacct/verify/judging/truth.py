@@ -44,9 +44,11 @@ from symacct.verify.peer.protocol import (
 DIGITS = 14
 #: A search for the best order stops here: sound all the same, and said not to be proved the best.
 _LARGEST_ORDER = 4096
+#: Samples of fixed size are certified more slowly.
 _FIXED_SIZE_ORDER = 256
 _PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
-_LEAST_DIGITS, _LEAST_SIZE = 5, 2**24  # of a lower bound
+_LOWER_DIGITS, _LOWER_SIZE = 5, 2**24  # of a lower bound
+#: Bits of 1 − e^{−ε}(1 − δ), far more than a float64 has.
 _BITS = 120
 #: The names of the rate and of the number of runs that are asked for.
 _RATE, _COUNT = "gamma", "n"
@@ -65,7 +67,7 @@ SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]]
 
 
 class Oracle:
-    """Certified values for asks, remembered; every number for both readings of its parameters."""
+    """Computes and remembers certified truths of asks, for both readings of their parameters."""
 
     def __init__(self, digits: int = DIGITS) -> None:
         self.accountant = Accountant(digits)
@@ -76,13 +78,13 @@ class Oracle:
 
     def truth(self, ask: Ask) -> Truth | None:
         """The enclosure for an ask; None where symacct has none."""
-        key = _asked(ask)
+        key = _canonical(ask)
         if key not in self._truths:
             self._truths[key] = self._both(key)
         return self._truths[key]
 
     def ask(self, what: str, *question: Any, **how: Any) -> Any:
-        """What the accountant says.
+        """Computes one question by the accountant, within the time of one number.
 
         LimitError where that takes longer than one number may, OutOfTimeError where all is over.
         """
@@ -95,27 +97,28 @@ class Oracle:
             with warnings.catch_warnings(), deadline.within(min(left, self.longest)):
                 # Of an order grid that is ours, not the peer's.
                 warnings.simplefilter("ignore", OrderGridWarning)
-                return self._asked(what)(*question, **how)
+                return self._method(what)(*question, **how)
         except OutOfTimeError:
             if left <= self.longest or self.clock() >= self.until:
                 raise
             raise LimitError(f"{what}: found more than {self.longest:g} s of work") from None
 
-    def _asked(self, what: str) -> Callable[..., Any]:
+    def _method(self, what: str) -> Callable[..., Any]:
         return _OTHERS[what] if what in _OTHERS else getattr(self.accountant, what)
 
     def known(self, ask: Ask) -> Truth | None:
         """The enclosure where it was asked for before."""
-        return self._truths.get(_asked(ask))
+        return self._truths.get(_canonical(ask))
 
     def _both(self, ask: Ask) -> Truth | None:
         try:
-            found = [self._truth(reading) for reading in readings(ask)]
+            truths = [self._truth(reading) for reading in readings(ask)]
         except SymacctError:
             return None
-        return functools.reduce(Truth.hull, found)
+        return functools.reduce(Truth.hull, truths)
 
     def _truth(self, ask: Ask) -> Truth:
+        """Computes the truth of one reading by the method of its kind."""
         if ask.kind == "rdp":
             return self._rdp(ask)
         if ask.kind in _OTHERS:
@@ -128,13 +131,13 @@ class Oracle:
             return _reflected(ask, self._truth(_mirrored(ask)))
         if (known := self._profile(ask)) is not None:
             return known
-        return Truth(self._least(ask), self.by_method(ask, "improved", None).upper, False)
+        return Truth(self._lower_end(ask), self.by_method(ask, "improved", None).upper, False)
 
     def _smallest(self, ask: Ask) -> Truth:
         """ρ or μ; of one that is known to be enough, nothing says that no smaller one is."""
-        found = self.ask(ask.kind, node(ask), _SEARCHED)
-        low, high = ends(found)
-        exactly = found.claim.kind is Kind.EXACT
+        enclosure = self.ask(ask.kind, node(ask), _SEARCHED)
+        low, high = ends(enclosure)
+        exactly = enclosure.claim.kind is Kind.EXACT
         return Truth(low if exactly else Fraction(0), high, exactly)
 
     def _just_enough(self, ask: Ask) -> Truth:
@@ -151,25 +154,27 @@ class Oracle:
         return truth is not None and truth.lower > Fraction(ask.within or 0) * (1 + allowance)
 
     def _calibrated(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
-        """Between neighbours of which one is enough: more noise, a lower rate, fewer runs."""
+        """Encloses a noise, rate or number of runs between neighbours of which one is enough."""
         exactly = conversion == "exact"
         if ask.kind in LARGEST and (end := self._at_the_end(ask, conversion, orders)) is not None:
             return end
         with limits.limits(contour=_PROFILE_SIZE):
             how = {"digits": _NOISE_DIGITS, "conversion": conversion, "orders": orders}
-            found: Calibration = self.ask("calibrate", node(ask), ask.within, ask.at, **how)
-        kind = found.guarantee.kind if exactly else found.guarantee.claim.kind
-        low, high = sorted((found.meets, found.fails))
+            calibration: Calibration = self.ask("calibrate", node(ask), ask.within, ask.at, **how)
+        kind = calibration.guarantee.kind if exactly else calibration.guarantee.claim.kind
+        low, high = sorted((calibration.meets, calibration.fails))
         high = low if ask.kind == "runs" else high  # which is one number
-        return Truth(low, high, kind is Kind.EXACT and (exactly or found.guarantee.optimal))
+        return Truth(low, high, kind is Kind.EXACT and (exactly or calibration.guarantee.optimal))
 
     def _at_the_end(
         self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None
     ) -> Truth | None:
-        """No run at all where one is too many, the rate 1 where that is enough; None between."""
-        one, within = _spent(ask, Fraction(1)), Fraction(str(ask.within))
+        """Decides whether no run at all, or the rate 1, is the answer; None between the ends."""
+        single, within = _spent(ask, Fraction(1)), Fraction(str(ask.within))
         known = (
-            self.truth(one) if conversion == "exact" else self.by_method(one, conversion, orders)
+            self.truth(single)
+            if conversion == "exact"
+            else self.by_method(single, conversion, orders)
         )
         if known is None or known.lower <= within < known.upper:
             return None
@@ -177,43 +182,43 @@ class Oracle:
             return Truth(Fraction(1), Fraction(1), known.exact) if ask.kind == "rate" else None
         return Truth(Fraction(0), Fraction(0), known.exact) if ask.kind == "runs" else None
 
-    def _least(self, ask: Ask) -> Bound:
+    def _lower_end(self, ask: Ask) -> Bound:
         """What it is at least, whether a record is replaced or removed."""
-        with limits.limits(contour=_LEAST_SIZE):
-            return _at_least(
-                lambda: self.ask(f"lower_{ask.kind}", node(ask), ask.at, _LEAST_DIGITS)
+        with limits.limits(contour=_LOWER_SIZE):
+            return _lower_or_zero(
+                lambda: self.ask(f"lower_{ask.kind}", node(ask), ask.at, _LOWER_DIGITS)
             )
 
     def _profile(self, ask: Ask) -> Truth | None:
         """The exact profile, where the laws of the composition are known under this relation."""
         try:
             with limits.limits(contour=_PROFILE_SIZE):
-                found = self.ask(ask.kind, node(ask), ask.at, conversion="exact", digits=DIGITS)
+                guarantee = self.ask(ask.kind, node(ask), ask.at, conversion="exact", digits=DIGITS)
         except SymacctError:
             return None
-        return Truth(*ends(found.asked), True) if found.kind is Kind.EXACT else None
+        return Truth(*ends(guarantee.asked), True) if guarantee.kind is Kind.EXACT else None
 
     def _rdp(self, ask: Ask) -> Truth:
         m = node(ask)
         value = self.ask("rdp", m, ask.at)
         if value.claim.kind is Kind.EXACT:
             return Truth(*ends(value), True)
-        lower = _at_least(lambda: self.ask("lower_bound", m, ask.at))
+        lower = _lower_or_zero(lambda: self.ask("lower_bound", m, ask.at))
         low = max(lower, self._removed(ask))
         return Truth(low, ends(value)[1], False)
 
     def _removed(self, ask: Ask) -> Bound:
         """What removing a record costs at the same rate; it may be replaced by a dull one."""
         parts = tuple(
-            replace(own, sampling="none" if own.sampling == "none" else "poisson")
+            replace(attained, sampling="none" if attained.sampling == "none" else "poisson")
             for part in ask.parts
-            for own in _attaining(part)
+            for attained in _attaining(part)
         )
         removed = replace(ask, parts=parts, adjacency="add_remove")
-        return _at_least(lambda: self.ask("rdp", node(removed), ask.at), (Kind.EXACT,))
+        return _lower_or_zero(lambda: self.ask("rdp", node(removed), ask.at), (Kind.EXACT,))
 
     def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
-        """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
+        """Computes ε or δ by one conversion over the orders (None for all), by the exact text."""
         ask = _of_delta(ask) if ask.kind == "advantage" else ask
         if (mirrored := _mirrored(ask)) != ask:
             return _reflected(ask, self.by_method(mirrored, conversion, orders))
@@ -231,8 +236,8 @@ class Oracle:
             return False
         ask = _of_delta(ask) if ask.kind == "advantage" else _mirrored(ask)
         with limits.limits(search_order=_largest_order(ask)):
-            found = self.ask(ask.kind, node(ask), ask.at, conversion, None)
-        return bool(found.conversion == "total-variation")
+            guarantee = self.ask(ask.kind, node(ask), ask.at, conversion, None)
+        return bool(guarantee.conversion == "total-variation")
 
 
 def _largest_order(ask: Ask) -> int:
@@ -272,7 +277,7 @@ def _reflected(ask: Ask, known: Truth) -> Truth:
     return Truth(1 - high * kept[0], 1 - low * kept[1], known.exact)
 
 
-def _asked(ask: Ask) -> Ask:
+def _canonical(ask: Ask) -> Ask:
     """The question without the way it is written, about one of two relations."""
     orders = None if ask.kind == "rdp" else ask.orders
     return replace(ask, adjacency=relation_of(ask), how=(), orders=orders)
@@ -284,35 +289,35 @@ def relation_of(ask: Ask) -> str:
 
 
 def _attaining(part: AskedPart) -> tuple[AskedPart, ...]:
-    """Parts that have the curve of a (ξ, ρ)-zCDP, or less: what holds for all holds for them.
+    """Lists parts whose curve no (ξ, ρ)-zCDP exceeds, and that themselves are (ξ, ρ)-zCDP.
 
     Gaussian noise has the order α at ρα, and no order of ξ-DP is above ξ.
     """
     if part.mechanism != "ZCDP":
         return (part,)
     rho, xi = (Fraction(value) for _, value in part.parameters)
-    found = []
+    parts = []
     if rho > 0:
         # No larger, as it is rounded: a little less noise would be more than ρ.
-        least = Fraction(math.nextafter(1 / math.sqrt(2 * rho), math.inf))
-        sigma = str(least * (1 + Fraction(1, 10**15)))
-        found.append(replace(part, mechanism="Gaussian", parameters=(("sigma", sigma),)))
+        smallest = Fraction(math.nextafter(1 / math.sqrt(2 * rho), math.inf))
+        sigma = str(smallest * (1 + Fraction(1, 10**15)))
+        parts.append(replace(part, mechanism="Gaussian", parameters=(("sigma", sigma),)))
     if xi > 0:
-        found.append(replace(part, mechanism="PureDP", parameters=(("epsilon", str(xi)),)))
+        parts.append(replace(part, mechanism="PureDP", parameters=(("epsilon", str(xi)),)))
     # Both in one sample are no part of an ask.
-    return tuple(found if part.sampling == "none" else found[:1])
+    return tuple(parts if part.sampling == "none" else parts[:1])
 
 
-def _at_least(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tuple(Kind)) -> Bound:
+def _lower_or_zero(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tuple(Kind)) -> Bound:
     """The lower end, or 0 where there is none of these kinds."""
     with contextlib.suppress(SymacctError):
-        found = value()
-        return ends(found)[0] if found.claim.kind in kinds else Fraction(0)
+        enclosure = value()
+        return ends(enclosure)[0] if enclosure.claim.kind in kinds else Fraction(0)
     return Fraction(0)
 
 
 def readings(ask: Ask) -> list[Ask]:
-    """The ask as its text says, and with every number replaced by the nearest float64."""
+    """Returns the ask by its exact text, and with every number rounded to float64."""
     exactly = replace(ask, how=(), orders=None)
     as_floats = replace(
         exactly,
@@ -328,8 +333,8 @@ def readings(ask: Ask) -> list[Ask]:
 
 
 def _numbers(ask: Ask) -> list[str]:
-    own = filter(None, (ask.at, ask.within))
-    return [*own, *(text for part in ask.parts for text in part.numbers)]
+    texts = filter(None, (ask.at, ask.within))
+    return [*texts, *(text for part in ask.parts for text in part.numbers)]
 
 
 def _as_floats(part: AskedPart) -> AskedPart:
@@ -346,15 +351,15 @@ def _nearest(text: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def step(part: AskedPart, relation: str, group: int = 1) -> Node:
     """One run of a part under a relation, for groups of so many records, as a node."""
-    one = _one(part)
-    m: Node = Compose({one: part.inner}) if part.inner > 1 else one
+    mechanism = _mechanism(part)
+    m: Node = Compose({mechanism: part.inner}) if part.inner > 1 else mechanism
     if part.sampling == "none":
         return m.for_group(group) or GroupPrivacy(m, group)
     gamma = part.gamma or sympy.Symbol(_RATE, positive=True)
     return GroupPrivacy(SAMPLINGS[part.sampling](m, gamma, relation), group)
 
 
-def _one(part: AskedPart) -> Node:
+def _mechanism(part: AskedPart) -> Node:
     """The mechanism itself; with a symbol in the place of the noise that is asked for."""
     values: list[Any] = [exact(value) for _, value in part.parameters]
     if not values:

@@ -13,7 +13,7 @@ from symacct.kernel.errors import SymacctError
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Bound, Truth, decimal_text
 from symacct.verify.judging.truth import Oracle
-from symacct.verify.peer.protocol import CONVERTED, LARGEST, Answer, Ask, Asked, Hello, Support
+from symacct.verify.peer.protocol import CONVERTED, LARGEST, Answer, Ask, Exchange, Hello, Support
 
 # --- what is above the truth, and why
 
@@ -25,15 +25,15 @@ def excess(
     given: bool = False,
     by_variation: bool = False,
 ) -> tuple[tuple[tuple[str, float], ...], str]:
-    """The excess over the truth, where it is known, as RDP + conversion + order grid + series.
+    """Splits an excess over the truth into RDP + conversion + order grid + series.
 
     With a sentence about the largest part that is the peer's own; of orders that were `given` only
     the last part is.
     """
-    least, every, grid = methods
+    best, every, grid = methods
     known = truth is not None and truth.exact
-    rows = [("RDP", _minus(least.upper, truth.upper))] if truth and known else []
-    rows.append(("conversion", _minus(every.upper, least.upper)))
+    rows = [("RDP", _minus(best.upper, truth.upper))] if truth and known else []
+    rows.append(("conversion", _minus(every.upper, best.upper)))
     if grid is None:
         rows.append(("orders and series", _minus(value, every.upper)))
     else:
@@ -49,10 +49,10 @@ def _minus(a: Bound, b: Bound) -> float:
 
 
 def _mostly(split: list[tuple[str, float]], every: Bound) -> str:
-    own = [row for row in split if row[0] != "RDP"]
-    name, part = max(own, key=lambda row: row[1])
+    parts = [row for row in split if row[0] != "RDP"]
+    name, part = max(parts, key=lambda row: row[1])
     every = every if name == "order grid" else math.inf
-    whole = sum(x for _, x in own)
+    whole = sum(x for _, x in parts)
     # Of a part that is larger than the whole another one takes away: it does better than declared.
     share = "all" if part >= whole else f"{part:.3g}"
     without = f"; over all orders it would be {decimal_text(every, True, 3)}" * (every < math.inf)
@@ -76,18 +76,20 @@ ALLOWANCE = Fraction(1, 10**9)
 LOOSE = Fraction(101, 100)
 #: ε is a difference of terms of size ten and more: rounding them moves it by this.
 _CANCELLED = Fraction(1, 10**13)
+#: Seconds of work from which on an answer is called slow: most take milliseconds.
 _SLOW_SECONDS = 2.0
 #: Nobody asks for a smaller δ: by how much it is too large there is no headline.
 _NO_DELTA = Fraction(1, 10**12)
+#: Below it float64 has few digits or none.
 _TINY = Fraction(1, 2**1000)
-_TOO_MUCH = "this is more than the ε and δ allow"
+_OVERSPENT = "this is more than the ε and δ allow"
 #: Of an answer that no order gives by the conversion, and that is no less than the truth.
 _NOT_DECLARED = "; it is not by the declared conversion, but it is true"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with one answer."""
+    """One wrong answer: its verdict, its truth, and what explains it."""
 
     verdict: str
     ask: Ask
@@ -149,7 +151,7 @@ def _quotient(a: Fraction, b: Fraction) -> float:
 
 @dataclass(frozen=True)
 class _Case:
-    """A number beside what is true."""
+    """One finite answer beside its truth."""
 
     ask: Ask
     answer: Answer
@@ -173,7 +175,7 @@ class _Case:
 
 @dataclass(frozen=True)
 class Count:
-    """How much of one kind of question was judged; `refused` if the peer offers none after all."""
+    """The answers and judged answers of one kind; `refused` if the peer offers none after all."""
 
     name: str
     answered: int
@@ -195,7 +197,7 @@ def _is_about(ask: Ask, row: Support, kind: str) -> bool:
 
 
 class Judge:
-    """Verdicts for a peer's answers."""
+    """Judges the answers of a peer against the oracle, and counts them."""
 
     def __init__(self, oracle: Oracle, hello: Hello, allowance: Fraction = ALLOWANCE) -> None:
         self.oracle = oracle
@@ -214,24 +216,24 @@ class Judge:
         self.undecided: set[tuple[Ask, object]] = set()
 
     def judge(self, ask: Ask, answer: Answer) -> Finding | None:
-        """The finding on one answer, None where there is none."""
+        """Judges one answer; None where it is right or claims nothing."""
         if answer.unsupported is not None or _declined(ask, answer):
             self.refused.add(ask)
             return None
-        said = answer.error if answer.value is None else answer.value
-        self.answered.add((ask, said))
+        content = answer.error if answer.value is None else answer.value
+        self.answered.add((ask, content))
         slow = None
         if answer.late or answer.seconds > _SLOW_SECONDS:
             slow = Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
         if answer.error is not None:
             return slow or Finding("exception", ask, answer, note=answer.error)
         # A number that came late may be wrong as well, which counts more.
-        return (self._of_number(ask, answer, said) if answer.value is not None else None) or slow
+        return (self._of_number(ask, answer, content) if answer.value is not None else None) or slow
 
-    def _of_number(self, ask: Ask, answer: Answer, said: object) -> Finding | None:
-        """The finding on a number, whenever it came."""
+    def _of_number(self, ask: Ask, answer: Answer, content: object) -> Finding | None:
+        """Judges a number, whenever it came."""
         if self.as_claimed(ask, answer) or self._as_converted(ask, answer):
-            self.judged.add((ask, said))
+            self.judged.add((ask, content))
             return None
         value, truth = answer.value, self.oracle.truth(ask)
         assert value is not None  # noqa: S101  # what is no error is a value
@@ -240,16 +242,16 @@ class Judge:
         if isinstance(value, float):
             return self._not_finite(ask, answer, value, truth)
         converted = ask.kind in CONVERTED and self._has_method
-        found = self._number(_Case(ask, answer, value, truth, self.allowance, converted))
-        if found is not None or (ask, said) not in self.undecided:
-            self.judged.add((ask, said))
-        return found
+        finding = self._number(_Case(ask, answer, value, truth, self.allowance, converted))
+        if finding is not None or (ask, content) not in self.undecided:
+            self.judged.add((ask, content))
+        return finding
 
     def every(self, ask: Ask, answer: Answer) -> list[Finding | None]:
         """The finding on an answer; those on each of the values where they are of a batch."""
         orders = ask.orders if answer.values and ask.orders else (ask.at,)
-        asked = [replace(ask, at=order) for order in orders]
-        return [self.judge(one, answer.of(one)) for one in asked]
+        asks = [replace(ask, at=order) for order in orders]
+        return [self.judge(single, answer.of(single)) for single in asks]
 
     @property
     def kinds(self) -> list[tuple[Support, str]]:
@@ -268,11 +270,12 @@ class Judge:
             f"{kind} of compositions", lambda ask: ask.kind == kind and len(set(ask.parts)) > 1
         )
 
-    def _count(self, name: str, is_one: Callable[[Ask], bool]) -> Count:
+    def _count(self, name: str, is_of_kind: Callable[[Ask], bool]) -> Count:
         answered, judged = (
-            len({ask for ask, _ in seen if is_one(ask)}) for seen in (self.answered, self.judged)
+            len({ask for ask, _ in seen if is_of_kind(ask)})
+            for seen in (self.answered, self.judged)
         )
-        return Count(name, answered, judged, not answered and any(map(is_one, self.refused)))
+        return Count(name, answered, judged, not answered and any(map(is_of_kind, self.refused)))
 
     def as_claimed(self, ask: Ask, answer: Answer) -> bool:
         """Is it the value of the proved bound that the peer names? Then the truth is no more."""
@@ -284,50 +287,51 @@ class Judge:
         return bounds is not None and matching.same(value, bounds, allowed)
 
     def _as_converted(self, ask: Ask, answer: Answer) -> bool:
-        """Is it what its conversion proves, and no more than RDP gives? The truth is no more."""
+        """Is the value what the conversion proves, and no more than RDP gives?"""
         if answer.finite is None or ask.kind not in CONVERTED or not self._has_method:
             return False
         try:
-            best, least = self._methods(ask)
+            best, by_rdp = self._methods(ask)
         except SymacctError:
             return False
         if ask.kind in LARGEST:
-            few = _few(ask, answer.finite, least)
+            few = _few(ask, answer.finite, by_rdp)
             return answer.finite <= best.lower * (1 + self.allowance) and not few
-        return best.upper * (1 - self.allowance) <= answer.finite <= least.upper * LOOSE
+        return best.upper * (1 - self.allowance) <= answer.finite <= by_rdp.upper * LOOSE
 
     def _methods(self, ask: Ask) -> tuple[Truth, Truth]:
         """The best of the conversion that the peer declares, and the best that RDP gives."""
         best = self.oracle.by_method(ask, str(self.hello.conversion), ask.orders)
         return best, best if ask.orders else self.oracle.by_method(ask, "improved", None)
 
-    def complete(self, found: Finding, beside: Sequence[tuple[Ask, Fraction]] = ()) -> Finding:
-        """The finding with what takes longer: its formula, whether it is proved, its parts.
+    def complete(self, finding: Finding, beside: Sequence[tuple[Ask, Fraction]] = ()) -> Finding:
+        """Completes a finding with its formula, whether it is proved, and its excess in parts.
 
         The formula is one that explains the values `beside` too.
         """
-        if found.truth is None:
-            found = replace(found, truth=self.oracle.truth(found.ask))
-        value = found.answer.finite
+        if finding.truth is None:
+            finding = replace(finding, truth=self.oracle.truth(finding.ask))
+        value = finding.answer.finite
         if value is None:
-            return found
-        if found.verdict == "loose" and found.converted and found.ask.kind not in LARGEST:
-            return self._split(found, value)
-        below = found.below
-        if found.verdict == "wrong-formula" and found.ask.kind in CONVERTED:
-            below = self._below_every_conversion(found.ask, value)
-        formula = matching.matched(self.oracle, found.ask, value, beside)
-        return replace(found, formula=formula, below=below)
+            return finding
+        if finding.verdict == "loose" and finding.converted and finding.ask.kind not in LARGEST:
+            return self._split(finding, value)
+        below = finding.below
+        if finding.verdict == "wrong-formula" and finding.ask.kind in CONVERTED:
+            below = self._below_every_conversion(finding.ask, value)
+        formula = matching.matched(self.oracle, finding.ask, value, beside)
+        return replace(finding, formula=formula, below=below)
 
     def _without_truth(self, ask: Ask, answer: Answer, value: Bound) -> Finding | None:
         if isinstance(value, float):
             return Finding("nan", ask, answer) if math.isnan(value) else None
         if ask.kind in LARGEST and value > 0 and self.oracle.overspent(ask, value, self.allowance):
-            return Finding("unsound", ask, answer, below=True, note=_TOO_MUCH)
+            return Finding("unsound", ask, answer, below=True, note=_OVERSPENT)
         below = ask.kind not in LARGEST
         return Finding("negative", ask, answer, below=below) if value < 0 else None
 
     def _not_finite(self, ask: Ask, answer: Answer, value: float, truth: Truth) -> Finding | None:
+        """Judges an infinite or undefined value."""
         if math.isnan(value):
             return Finding("nan", ask, answer, truth)
         largest = ask.kind in LARGEST
@@ -340,6 +344,7 @@ class Judge:
         return Finding("inf", ask, answer, truth, below=largest)
 
     def _number(self, case: _Case) -> Finding | None:
+        """Judges a finite value by the kind of its question."""
         if case.ask.kind in LARGEST:
             return self._largest(case)
         low = self._below(case)
@@ -352,7 +357,7 @@ class Judge:
         return self._above(case)
 
     def _below(self, case: _Case) -> Finding | None:
-        """A value below a certified lower bound of the truth."""
+        """Judges a value below a certified lower bound of the truth."""
         value, lower = case.value, Fraction(case.truth.lower)
         if value >= lower or (value >= 0 and lower < _TINY):
             return None  # the second is what float64 has no number for
@@ -374,10 +379,10 @@ class Judge:
 
         A better bound than ours may well be proved: of that nothing is said, and it is counted.
         """
-        found = self._not_as_claimed(case)
-        if found is None:
+        finding = self._not_as_claimed(case)
+        if finding is None:
             self.undecided.add((case.ask, case.value))
-        return found
+        return finding
 
     def _above(self, case: _Case) -> Finding | None:
         if case.value <= case.truth.upper * (1 + self.allowance):
@@ -393,7 +398,7 @@ class Judge:
         return None if name is None else matching.claimed(self.oracle, case.ask, name)
 
     def _not_as_claimed(self, case: _Case) -> Finding | None:
-        """The finding where the peer names a theorem, and the value is not that theorem's."""
+        """Judges a value that is not that of the theorem that the peer names."""
         bounds = self._claimed(case)
         if bounds is None or matching.same(case.value, bounds):
             return None
@@ -406,19 +411,19 @@ class Judge:
         return case.finding("wrong-formula", bounds[0], below=below, short=short, note=note)
 
     def _largest(self, case: _Case) -> Finding | None:
-        """A rate or a number of runs: a larger one than the ε and δ allow is unsound."""
+        """Judges a rate or a number of runs: larger than the ε and δ allow is unsound."""
         ask, value, truth = case.ask, case.value, case.truth
         if value < 0:
             return case.finding("negative")
         if value > truth.upper * (1 + self.allowance):
             if self.oracle.overspent(ask, value, self.allowance):
-                return case.finding("unsound", below=True, note=_TOO_MUCH)
+                return case.finding("unsound", below=True, note=_OVERSPENT)
             self.undecided.add((ask, value))
             return None
-        least = truth
+        by_rdp = truth
         if self._has_method:
             try:
-                best, least = self._methods(ask)
+                best, by_rdp = self._methods(ask)
             except SymacctError:
                 return None
             if self._is_true(case):
@@ -428,7 +433,7 @@ class Judge:
                 note = f"the answer is above {most}, the most that its conversion allows"
                 note += _NOT_DECLARED * (truth.exact and value <= truth.upper)
                 return case.finding("wrong-formula", short=True, note=note)
-        return case.finding("loose") if _few(ask, value, least) else None
+        return case.finding("loose") if _few(ask, value, by_rdp) else None
 
     # --- ε, δ and the least noise
 
@@ -437,13 +442,13 @@ class Judge:
         return self.hello.conversion not in (None, "none")
 
     def _by_method(self, case: _Case) -> Finding | None:
-        """ε, δ or noise against what the conversion that the peer declares can give."""
+        """Judges ε, δ or noise against the conversion that the peer declares."""
         ask, value, truth = case.ask, case.value, case.truth
         if not self._has_method:
             loose = value > truth.upper * LOOSE and value > _TINY
             return case.finding("loose") if loose else None
         try:
-            best, least = self._methods(ask)
+            best, by_rdp = self._methods(ask)
         except SymacctError:
             return None
         if self._is_true(case):
@@ -454,9 +459,9 @@ class Judge:
         if best.exact and value < proved and best.lower > _TINY:
             return self._below_method(case, best)
         # An accountant that goes through RDP is held against the best that RDP gives.
-        if value <= least.upper * LOOSE or value <= _TINY:
+        if value <= by_rdp.upper * LOOSE or value <= _TINY:
             return None
-        return replace(case, truth=Truth(truth.lower, least.upper, False)).finding("loose")
+        return replace(case, truth=Truth(truth.lower, by_rdp.upper, False)).finding("loose")
 
     def _is_true(self, case: _Case) -> bool:
         """Is the answer the smallest (or, of a rate and of runs, the largest) that is true?
@@ -467,9 +472,9 @@ class Judge:
         low, high = truth.lower * (1 - self.allowance), truth.upper * (1 + self.allowance)
         return truth.exact and low - cancelled <= case.value <= high + cancelled
 
-    def _split(self, found: Finding, value: Fraction) -> Finding:
-        """A loose ε or δ with its excess split into conversion, order grid and series."""
-        ask, conversion = found.ask, str(self.hello.conversion)
+    def _split(self, finding: Finding, value: Fraction) -> Finding:
+        """Splits the excess of a loose ε or δ into conversion, order grid and series."""
+        ask, conversion = finding.ask, str(self.hello.conversion)
         try:
             methods = (
                 self.oracle.by_method(ask, "improved", None),
@@ -478,10 +483,10 @@ class Judge:
             )
             by_variation = self.oracle.is_by_variation(ask, conversion)
         except SymacctError:
-            return found
+            return finding
         given = ask.orders is not None
         split, note = excess(value, self.oracle.truth(ask), methods, given, by_variation)
-        return replace(found, split=split, note=note)
+        return replace(finding, split=split, note=note)
 
     def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
         orders = ask.orders or self.hello.default_orders
@@ -500,7 +505,7 @@ class Judge:
         return case.finding("wrong-formula", short=True, note=note)
 
     def _below_every_conversion(self, ask: Ask, value: Fraction) -> bool:
-        """Less than the best conversion of one order makes of the best proved curve?
+        """Is the value below what any conversion of one order makes of the best proved curve?
 
         Where the truth itself is known, only what is below the truth is below what is proved.
         """
@@ -508,15 +513,15 @@ class Judge:
         if truth is not None and truth.exact:
             return False
         try:
-            least = self.oracle.by_method(ask, "optimal", None)
+            optimal = self.oracle.by_method(ask, "optimal", None)
         except SymacctError:
             return False
         if ask.kind in LARGEST:
-            return bool(value > least.upper * (1 + self.allowance))
-        return bool(value < least.lower * (1 - self.allowance))
+            return bool(value > optimal.upper * (1 + self.allowance))
+        return bool(value < optimal.lower * (1 - self.allowance))
 
     def _by_total_variation(self, ask: Ask, value: Fraction) -> bool:
-        """Is it proved by the total variation, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?"""
+        """Does the total variation prove it, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?"""
         if ask.kind == "noise":
             return False
         divergence = self.oracle.truth(replace(ask, kind="rdp", at="1", orders=None))
@@ -537,7 +542,7 @@ def _few(ask: Ask, value: Fraction, known: Truth) -> bool:
 
 
 def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction, bits: int = 53) -> bool:
-    """Could this error come from rounding log A, or a moment near 1, to float64 (or float32)?
+    """Could rounding log A, or a moment near 1, to float64 (or float32) explain this error?
 
     An accountant that forms A itself, or its logarithm from terms near 1, errs by a few units of
     2^−53 times the number of its terms: by that much over α − 1 in ε(α), for each run.
@@ -552,9 +557,9 @@ def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction, bits: int = 5
 
 
 def sum_law(
-    ask: Ask, answer: Answer, runs: list[Asked], allowance: Fraction = ALLOWANCE
+    ask: Ask, answer: Answer, runs: list[Exchange], allowance: Fraction = ALLOWANCE
 ) -> Finding | None:
-    """n-fold is n times, and a composition is the sum: against the peer's own single runs."""
+    """Judges the RDP of a composition against the sum of the peer's own single runs."""
     if answer.finite is None or any(run.finite is None for _, run in runs):
         return None
     values = [run.finite or Fraction() for _, run in runs]

@@ -23,6 +23,7 @@ from symacct.verify.peer.process import PeerError
 _FOLDER = Path(__file__).parents[1] / "adapters"
 # PEP 723: a block of comments at the head of a script that names what it needs.
 _METADATA = re.compile(r"(?m)^# /// script$\n(?P<content>(?:^#(?:| .*)$\n)+?)^# ///$")
+#: Seconds that pip may take, with large packages on a slow line.
 _INSTALL_SECONDS = 900
 
 
@@ -41,7 +42,7 @@ class Adapter:
     @property
     def without_dependencies(self) -> bool:
         """Are the requirements all that is needed, whatever the packages themselves ask for?"""
-        return bool(_own(self._metadata).get("no-deps"))
+        return bool(_settings(self._metadata).get("no-deps"))
 
     @property
     def _metadata(self) -> dict[str, Any]:
@@ -53,14 +54,14 @@ class Adapter:
 
 
 def _metadata(script: Path) -> dict[str, Any]:
-    found = _METADATA.search(script.read_text(encoding="utf-8"))
-    if found is None:
+    match = _METADATA.search(script.read_text(encoding="utf-8"))
+    if match is None:
         return {}
-    lines = (line[2:] if line.startswith("# ") else "" for line in found["content"].split("\n"))
+    lines = (line[2:] if line.startswith("# ") else "" for line in match["content"].split("\n"))
     return tomllib.loads("\n".join(lines))
 
 
-def _own(metadata: dict[str, Any]) -> dict[str, Any]:
+def _settings(metadata: dict[str, Any]) -> dict[str, Any]:
     return dict(metadata.get("tool", {}).get("symacct", {}))
 
 
@@ -69,9 +70,9 @@ def adapters() -> dict[str, Adapter]:
     named = (
         Adapter(name, script)
         for script in _FOLDER.glob("[a-z]*.py")
-        for name in _own(_metadata(script)).get("peers", [script.stem.replace("_", "-")])
+        for name in _settings(_metadata(script)).get("peers", [script.stem.replace("_", "-")])
     )
-    return {one.name: one for one in sorted(named, key=lambda one: one.name)}
+    return {peer.name: peer for peer in sorted(named, key=lambda peer: peer.name)}
 
 
 def adapter(name: str) -> Adapter:
@@ -99,17 +100,17 @@ def interpreter(path: str | None) -> str:
     """A Python interpreter that exists: the one named, or the one that runs symacct."""
     if path is None:
         return sys.executable
-    found = shutil.which(path)
-    if found is None:
+    program = shutil.which(path)
+    if program is None:
         raise PeerError(f"--python: found {path!r}, needed a Python interpreter that exists")
-    return found
+    return program
 
 
 @contextlib.contextmanager
 def environments(
     python: str | None, install: bool, version: str | None
 ) -> Iterator[Callable[[str], list[str]]]:
-    """The words that run a peer, by its name; with `install` in an environment that pip fills.
+    """Yields words(name) that run a peer; with `install` in an environment that pip fills.
 
     An environment is made once for all adapters of a package, and is gone at the end.
     """
@@ -117,12 +118,12 @@ def environments(
     with contextlib.ExitStack() as stack:
 
         def words_of(name: str) -> list[str]:
-            one, own = adapter(name), interpreter(python)
-            needed = one.requirements
+            bundled, base = adapter(name), interpreter(python)
+            needed = bundled.requirements
             if install and needed not in made:
                 with progress(f"installing {' '.join(needed)}"):
-                    made[needed] = stack.enter_context(throwaway(one, own, version))
-            return one.command(made[needed] if install else own)
+                    made[needed] = stack.enter_context(throwaway(bundled, base, version))
+            return bundled.command(made[needed] if install else base)
 
         yield words_of
 
@@ -134,10 +135,10 @@ def throwaway(adapter: Adapter, python: str, version: str | None) -> Iterator[st
     if version is not None:
         requirements[0] = pinned(requirements[0], version)
     with tempfile.TemporaryDirectory(prefix="symacct-peer-") as folder:
-        own = _make_environment(python, folder)
+        isolated = _make_environment(python, folder)
         alone = ["--no-deps"] if adapter.without_dependencies else []
-        _run([own, "-m", "pip", "install", "--quiet", *alone, *requirements], "pip install")
-        yield own
+        _run([isolated, "-m", "pip", "install", "--quiet", *alone, *requirements], "pip install")
+        yield isolated
 
 
 def pinned(requirement: str, version: str) -> str:
@@ -157,6 +158,7 @@ def _make_environment(python: str, folder: str) -> str:
 
 
 def _run(command: list[str], what: str) -> None:
+    """Runs a command of an installation to its end, or raises PeerError with its last line."""
     try:
         done = subprocess.run(  # noqa: S603  # an interpreter and pip, no shell
             command, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False

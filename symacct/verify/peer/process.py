@@ -42,13 +42,14 @@ from symacct.verify.peer.reading import (
 # --- what a peer did beside answering
 
 
+#: Quotes of each kind of incident: enough to see what it is.
 _QUOTES = 5
 _DIGITS = re.compile(r"\d+")
 
 
 @dataclass
 class Incidents:
-    """What a peer did beside answering; the first of each kind are quoted, once."""
+    """Counts what a peer did beside answering; quotes the first of each kind, once."""
 
     noise: int = 0
     out_of_order: int = 0
@@ -60,10 +61,10 @@ class Incidents:
     def add(self, kind: str, quote: str) -> None:
         """Count one, and quote it if it is among the first."""
         setattr(self, kind, getattr(self, kind) + 1)
-        said = f"{kind.replace('_', ' ')}: {printable(quote, 200)}"
+        text = f"{kind.replace('_', ' ')}: {printable(quote, 200)}"
         alike = {_DIGITS.sub("", quote) for quote in self.quotes}
-        if getattr(self, kind) <= _QUOTES and _DIGITS.sub("", said) not in alike:
-            self.quotes.append(said)
+        if getattr(self, kind) <= _QUOTES and _DIGITS.sub("", text) not in alike:
+            self.quotes.append(text)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -79,7 +80,7 @@ IDLE = 4.0
 
 
 #: Does the system say what time its processes took?
-TOLD = Path("/proc/self/stat").exists()
+HAS_PROC = Path("/proc/self/stat").exists()
 
 
 def of_process(pid: int) -> float | None:
@@ -112,12 +113,15 @@ def _ticks() -> int:
 # --- the process
 
 
+#: Seconds of the wall clock until the hello: imports of large packages take many.
 HELLO_SECONDS = 60.0
 #: So long nobody works before the first answer, until it is said what is waited for.
 _SILENT_SECONDS = 5.0
+#: Seconds in which a child ends by itself, and ends after which it is given up.
 GOODBYE_SECONDS = 2.0
 MAX_ENDS = 20
 _LONGEST = 10**6  # seconds for one answer
+#: Bytes of one line, of noise before an answer, and of standard error that are kept.
 _LINE_BYTES = 2**20
 _NOISE_BYTES = 2**24
 _STDERR_BYTES = 2**16
@@ -138,7 +142,7 @@ class _EndedError(Exception):
 
 @dataclass(frozen=True)
 class _Child:
-    """The process and its three pipes, none of which blocks."""
+    """The child process and its three pipes, none of which blocks."""
 
     process: subprocess.Popen[bytes]
     stdin: IO[bytes]
@@ -163,7 +167,7 @@ class _Child:
 
 
 class Peer:
-    """A running peer. Use as a context manager; `hello` says what it may be asked."""
+    """A running peer, used as a context manager; `hello` says what it may be asked."""
 
     def __init__(self, command: Sequence[str], timeout: Numeric = 10.0) -> None:
         self.command = _words(command)
@@ -181,7 +185,7 @@ class Peer:
         #: Processor seconds of children that are gone; of this one, when it had said hello.
         self._gone = self._before = self._last = 0.0
         self._answered = 0
-        self._said: set[str] = set()
+        self._warnings: set[str] = set()
         self.hello = self._start()
 
     def __enter__(self) -> Peer:
@@ -191,7 +195,7 @@ class Peer:
         self.close()
 
     def ask(self, ask: Ask) -> Answer:
-        """The answer to one question; a hang or an end is an answer too, and a fresh child.
+        """Returns the answer to one question; a hang or an end is an answer too.
 
         OutOfTimeError at `until`, whatever the peer does.
         """
@@ -206,7 +210,7 @@ class Peer:
             seconds = spent()
             self._kill()
             self._in_time()
-            if self._said and self.incidents.out_of_order and not self._answered:
+            if self._warnings and self.incidents.out_of_order and not self._answered:
                 raise PeerGoneError("no answer has the id of its question") from None
             self.incidents.add("timeouts", ask.expression)
             return Answer(late=True, seconds=seconds)
@@ -236,7 +240,7 @@ class Peer:
         child = self._child
         if child is None:
             return 0.0
-        if not TOLD:
+        if not HAS_PROC:
             return time.monotonic()
         used = of_process(child.process.pid)
         self._last = self._last if used is None else used
@@ -274,6 +278,7 @@ class Peer:
     # --- the child
 
     def _start(self) -> Hello:
+        """Starts a child with empty buffers, and measures the seconds until its hello."""
         self._number = 0
         self._unsent = b""
         self._buffer = bytearray()
@@ -299,6 +304,7 @@ class Peer:
         return self._greet()
 
     def _greet(self) -> Hello:
+        """Reads the hello of the child, or raises PeerError with what came in its place."""
         begun = time.monotonic()
         try:
             row = self._exchange(HELLO_LINE, 0, lambda: self._silent(time.monotonic() - begun))
@@ -306,24 +312,26 @@ class Peer:
         except TimeoutError:
             self._kill()
             self._in_time()
-            found = f"no answer to the first question within {HELLO_SECONDS:g} s"
+            problem = f"no answer to the first question within {HELLO_SECONDS:g} s"
         except _EndedError as ended:
-            found = f"that it ended before its hello ({ended})"
+            problem = f"that it ended before its hello ({ended})"
         except ProtocolError:
             self._kill()
             raise
         self._kill()
-        said = self._last_words()
+        last_words = self._last_words()
         needed = "a program that answers by docs/verification.md"
-        if "ModuleNotFoundError" in said:  # of what is not beside the peer, as under src/
+        if "ModuleNotFoundError" in last_words:  # of what is not beside the peer, as under src/
             needed = (
                 "that module: install it for the peer's interpreter (pip install -e .), "
                 'or run it by "env PYTHONPATH=FOLDER …"'
             )
-        raise PeerError(f"peer {' '.join(self.command)}: found {found}{said}; needed {needed}")
+        raise PeerError(
+            f"peer {' '.join(self.command)}: found {problem}{last_words}; needed {needed}"
+        )
 
     def _silent(self, seconds: float) -> bool:
-        """Is it given up? A peer that answers nothing and computes nothing is spoken of before."""
+        """Is the first answer overdue? A warning comes before, if the child does nothing."""
         if seconds - self._used() >= _SILENT_SECONDS:
             why = (
                 "does the peer flush its output after each line? (C: fflush(stdout); "
@@ -337,8 +345,8 @@ class Peer:
 
     def _say(self, text: str) -> None:
         """On standard error while it goes on, once."""
-        if text not in self._said:
-            self._said.add(text)
+        if text not in self._warnings:
+            self._warnings.add(text)
             command = " ".join(" ".join(self.command).split())
             print(f"peer {command}: {text}", file=sys.stderr, flush=True)
 
@@ -351,6 +359,7 @@ class Peer:
             raise PeerGoneError(f"the peer could not be started again: {error}") from None
 
     def _kill(self) -> None:
+        """Kills the child with its group, and keeps its processor time and last words."""
         with self._times:
             self._gone, self._before, self._last = self.busy, 0.0, 0.0
             child, self._child = self._child, None
@@ -369,13 +378,13 @@ class Peer:
     # --- lines
 
     def _exchange(self, line: str, number: int, over: Callable[[], bool]) -> dict[str, Any]:
-        """Write a line, return the object that answers it; TimeoutError once it is `over`."""
+        """Writes a line, returns the object that answers it; TimeoutError once it is `over`."""
         self._unsent += line.encode() + b"\n"
         for text in self._lines(over):
             row = read_object(text)
             if row is None and not self._unsent and is_meant_for(text, number):
-                found = shown(text.decode(errors="replace"))
-                raise ProtocolError(f"found {found}, needed one JSON object")
+                line_text = shown(text.decode(errors="replace"))
+                raise ProtocolError(f"found {line_text}, needed one JSON object")
             if row is None:
                 self.incidents.add("noise", text.decode(errors="replace"))
             elif not self._unsent and is_answer_to(row, number):
@@ -386,7 +395,7 @@ class Peer:
         raise AssertionError("unreachable: _lines ends by raising")
 
     def _misplaced(self, text: bytes, row: dict[str, Any], number: int) -> None:
-        """ProtocolError for an answer without its id; one with another id may have a successor."""
+        """Raises ProtocolError for an answer without its id; another id may have a successor."""
         wrong = "" if self._unsent else misplaced(row, number)
         another = number and isinstance(row.get("id"), Number) and "ask" not in row
         if wrong and not another:
@@ -404,7 +413,7 @@ class Peer:
             raise _EndedError(f"more than {_NOISE_BYTES >> 20} MiB of noise")
 
     def _lines(self, over: Callable[[], bool]) -> Iterator[bytes]:
-        """Lines of standard output until it is over, each byte looked at once."""
+        """Yields lines of standard output until it is over, each byte looked at once."""
         child = self._running()
         with selectors.DefaultSelector() as selector:
             selector.register(child.stdin, selectors.EVENT_WRITE)
@@ -425,7 +434,7 @@ class Peer:
                     self._passed_over(line)
 
     def _wait(self, selector: selectors.BaseSelector, over: Callable[[], bool]) -> None:
-        """Move what can be moved over the three pipes; the child may read and write as it likes."""
+        """Moves what can be moved over the three pipes, in any order that the child takes."""
         if over():
             raise TimeoutError
         events = selector.select(_PACE)

@@ -33,17 +33,17 @@ LEAVES: dict[str, type[Mechanism]] = {
     if vars(kind := getattr(mechanisms, name)).get("asked")
 }
 #: What is asked about each, as it states.
-ASKED: dict[str, AskedValues] = {name: vars(kind)["asked"] for name, kind in LEAVES.items()}
+VALUES: dict[str, AskedValues] = {name: vars(kind)["asked"] for name, kind in LEAVES.items()}
 #: The parameters of each mechanism, in the order of symacct's constructors.
-MECHANISMS = {name: one.parameters for name, one in ASKED.items()}
+MECHANISMS = {name: values.parameters for name, values in VALUES.items()}
 #: Sums of what many steps bring in: a record is in one of them.
-STREAMS = tuple(name for name, one in ASKED.items() if one.is_stream)
+STREAMS = tuple(name for name, values in VALUES.items() if values.is_stream)
 #: Noise whose query may move by another number than 1; on whole numbers by a whole one.
 WITH_SENSITIVITY = tuple(
     name for name, kind in LEAVES.items() if kind.noise_scale and name not in STREAMS
 )
 #: What may be asked how much of it is enough: its first parameter is then left out.
-CALIBRATED = tuple(name for name in WITH_SENSITIVITY if ASKED[name].is_scale)
+CALIBRATED = tuple(name for name in WITH_SENSITIVITY if VALUES[name].is_scale)
 _NUMBERS = ("float", "int", "numpy.float64", "numpy.int64", "numpy.float32", "Decimal")
 #: The ways of building the same mathematics; the first of each is what an absent key means.
 HOW = {
@@ -65,7 +65,7 @@ _NEXT_TO_NONE = Fraction(1, 10**15)
 
 @dataclass(frozen=True)
 class AskedPart:
-    """`inner` runs of one mechanism, sampled, `count` times; numbers are exact text.
+    """A part of a question: `inner` runs of a mechanism, sampled, `count` times, as exact text.
 
     Without `parameters` it is what noise is asked of, with a `count` of 0 what runs are asked of,
     and sampled without `gamma` what a rate is asked of. A `strategy` has the rows of its matrix.
@@ -88,17 +88,17 @@ class AskedPart:
     @property
     def numbers(self) -> list[str]:
         """The numbers that may be fractions, but for a strategy's."""
-        own = (text for _, text in self.parameters)
-        return [*own, self.sensitivity, *filter(None, [self.gamma])]
+        values = (text for _, text in self.parameters)
+        return [*values, self.sensitivity, *filter(None, [self.gamma])]
 
     @property
     def text(self) -> str:
         """The expression in symacct's notation."""
-        own = [value for _, value in self.parameters] or [MECHANISMS[self.mechanism][0]]
+        arguments = [value for _, value in self.parameters] or [MECHANISMS[self.mechanism][0]]
         rows = [f"[{', '.join(row)}]" for row in self.strategy]
-        own = [*([f"[{', '.join(rows)}]"] if rows else []), *own]
-        own += [self.sensitivity] if self.sensitivity != "1" else []
-        inner = f"{self.mechanism}({', '.join(own)})"
+        arguments = [*([f"[{', '.join(rows)}]"] if rows else []), *arguments]
+        arguments += [self.sensitivity] if self.sensitivity != "1" else []
+        inner = f"{self.mechanism}({', '.join(arguments)})"
         inner = inner if self.inner == 1 else f"{self.inner} * {inner}"
         if self.sampling == "poisson":
             inner = f"PoissonSubsample({inner}, {self.gamma or 'gamma'})"
@@ -182,7 +182,7 @@ class Ask:
         return replace(self, how=tuple(sorted(how.items())))
 
     def parameters(self) -> dict[str, Any]:
-        """All that was asked, for a report."""
+        """Lists all fields of the question, for a report."""
         row: dict[str, Any] = {AT[self.kind]: self.at} if self.at else {}
         row |= {} if self.within is None else {"epsilon": self.within}
         row |= {} if self.group == 1 else {"group": self.group}
@@ -196,19 +196,19 @@ class Ask:
 
     @classmethod
     def of(cls, kind: str, row: Mapping[str, Any]) -> Ask:
-        """The question of which these are the `parameters`; KeyError or ValueError for no such."""
+        """Reads a question from its `parameters`; KeyError or ValueError for no such."""
         parts = tuple(
             AskedPart(
-                one["mechanism"],
-                _parameters(kind, one),
-                one["sampling"],
-                _number(one["gamma"]) if "gamma" in one else None,
-                0 if kind == "runs" else int(one["count"]),
-                int(one.get("inner", 1)),
-                _number(one.get("sensitivity", "1")),
-                tuple(tuple(map(_number, line)) for line in one.get("strategy", ())),
+                part["mechanism"],
+                _parameters(kind, part),
+                part["sampling"],
+                _number(part["gamma"]) if "gamma" in part else None,
+                0 if kind == "runs" else int(part["count"]),
+                int(part.get("inner", 1)),
+                _number(part.get("sensitivity", "1")),
+                tuple(tuple(map(_number, line)) for line in part.get("strategy", ())),
             )
-            for one in row["parts"]
+            for part in row["parts"]
         )
         orders = tuple(map(_number, row["orders"])) if "orders" in row else None
         how = tuple(sorted((str(key), str(way)) for key, way in row.get("how", {}).items()))
@@ -239,12 +239,12 @@ _WORDS = ("mechanism", "sampling", "adjacency", "parts", "how")
 
 def _with_floats(row: Mapping[str, Any]) -> dict[str, Any]:
     """The fields, with the nearest float64 beside each number's exact text."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, value in row.items():
-        found[name] = value
+        fields[name] = value
         if name not in _WORDS and not isinstance(value, int):
-            found[f"{name}_float"] = _floats(value)
-    return found
+            fields[f"{name}_float"] = _floats(value)
+    return fields
 
 
 def _floats(value: Any) -> Any:
@@ -290,7 +290,7 @@ class Support:
         return (self.batch or not batch) and all(map(self.takes, map(Fraction, (ask.at, *batch))))
 
     def offers(self, ask: Ask, part: AskedPart) -> bool:
-        """Is it the row of this part of the question?"""
+        """Is this the row of this part of the question?"""
         return (
             self.mechanism == part.mechanism
             and self.sampling == part.sampling
@@ -355,5 +355,5 @@ class Answer:
 
 
 #: A question and what came back.
-Asked = tuple[Ask, Answer]
+Exchange = tuple[Ask, Answer]
 HELLO_LINE = json.dumps({"id": 0, "ask": "hello", "protocol": VERSION})

@@ -29,9 +29,11 @@ from symacct.verify.peer.protocol import (
 _T = TypeVar("_T")
 Row = dict[str, object]
 #: Orders that a hello may name: what is asked ends at the first, what is searched at the second.
-MOST_LEAST_ORDER, _MOST_ORDER = Fraction(4096), Fraction(2**17)
+LARGEST_MIN_ORDER, _MOST_ORDER = Fraction(4096), Fraction(2**17)
+#: Orders of one list.
 _MOST_ORDERS = 4096
 _MOST_SUPPORTS = 120  # every mechanism, sampling, relation and kind of orders
+#: Bits of an order's numerator or denominator: more than any float64 of that size has.
 _ORDER_BITS = 256
 _NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 #: Text in quotes (to the end of the line where they are not closed), or what C prints: -nan(0x8).
@@ -71,8 +73,8 @@ def read_object(line: bytes) -> Row | None:
     Other words may stand before it, as of what logs or prints without an end of the line.
     """
     whole, later = line.lstrip(), _BEGINS.search(line)
-    found = _object(whole) if whole.startswith(b"{") else None
-    return _object(line[later.start() :]) if found is None and later is not None else found
+    row = _object(whole) if whole.startswith(b"{") else None
+    return _object(line[later.start() :]) if row is None and later is not None else row
 
 
 def _object(text: bytes) -> Row | None:
@@ -84,8 +86,8 @@ def _object(text: bytes) -> Row | None:
     return row if isinstance(row, dict) else None
 
 
-def _quoted(found: re.Match[str]) -> str:
-    return found[0] if found[1] is None else f'"{found[1]}"'
+def _quoted(match: re.Match[str]) -> str:
+    return match[0] if match[1] is None else f'"{match[1]}"'
 
 
 def is_answer_to(row: Row, number: int) -> bool:
@@ -95,13 +97,13 @@ def is_answer_to(row: Row, number: int) -> bool:
 
 
 def misplaced(row: Row, number: int) -> str:
-    """What is wrong with a row that is no answer to this ask; empty for one that seems no answer.
+    """Describes what is wrong with a row that answers no question; empty for noise.
 
     The line that was read, and the line that is needed.
     """
     if "ask" in row:
-        found = f"it echoes the question: found {shown(row)}"
-        return f"{found}; needed an answer, such as {line_needed(number)}"
+        problem = f"it echoes the question: found {shown(row)}"
+        return f"{problem}; needed an answer, such as {line_needed(number)}"
     if not set(row) & (((_ANSWER if number else {"id", *_HELLO}) | {"error"}) - {"id", "version"}):
         return ""
     other = f"with the id {_json(row['id'])}" if "id" in row else 'without an "id"'
@@ -121,10 +123,10 @@ def is_meant_for(line: bytes, number: int) -> bool:
 
 
 def read_answer(row: Row, measured: float, batch: int = 0) -> Answer:
-    """The Answer in a row, of a batch of so many orders; ProtocolError for one that is not."""
+    """Reads the Answer in a row, of a batch of so many orders; or raises ProtocolError."""
     _only(row, _ANSWER)
     key = "values" if batch else "value"
-    given = [one for one in ("value", "values", "error", "unsupported") if one in row]
+    given = [name for name in ("value", "values", "error", "unsupported") if name in row]
     if len(given) != 1 or given[0] not in (key, "error", "unsupported"):
         raise ProtocolError(f"found {shown(row)}, needed one of '{key}', 'error', 'unsupported'")
     return Answer(
@@ -133,7 +135,7 @@ def read_answer(row: Row, measured: float, batch: int = 0) -> Answer:
         error=_text(row["error"], 300) if "error" in row else None,
         unsupported=_text(row["unsupported"], 300) if "unsupported" in row else None,
         claims=_if_given(row, "claims", lambda value: _text(value, 200)),
-        alpha=_if_given(row, "alpha", _order_found),
+        alpha=_if_given(row, "alpha", _order_text),
         reproduce=_if_given(row, "reproduce", _lines) or (),
         seconds=_seconds(row, measured),
     )
@@ -146,7 +148,7 @@ def _values(value: object, needed: int) -> tuple[Fraction | float, ...]:
 
 
 def read_number(value: object) -> Fraction | float:
-    """A number, or text that is one, exactly; inf and nan as floats."""
+    """Reads a number, or text that is one, exactly; inf and nan as floats."""
     if not isinstance(value, str):
         raise _needed(value, "a number")
     if _NO_NUMBER.fullmatch(value.strip()):
@@ -163,7 +165,7 @@ def read_number(value: object) -> Fraction | float:
 
 
 def read_hello(row: Row) -> Hello:
-    """The Hello in an answer; ProtocolError for one that is not."""
+    """Reads the Hello in an answer, or raises ProtocolError."""
     if "error" in row:
         raise ProtocolError(
             f"the peer answered the hello with an error: {shown(row['error'])}; "
@@ -187,26 +189,26 @@ def _support(item: object) -> Support:
     if not isinstance(item, dict):
         raise _needed(item, "an object with a 'mechanism'")
     row = Support(**_read(item, _SUPPORT))
-    _asked_somewhere(row)
-    _means_something(row)
+    _require_orders(row)
+    _require_meaning(row)
     return row
 
 
-def _asked_somewhere(row: Support) -> None:
-    """ProtocolError for a row of whose orders none can be asked."""
-    least = row.min_order
+def _require_orders(row: Support) -> None:
+    """Raises ProtocolError for a row that takes no order that can be drawn."""
+    lowest = row.min_order
     if row.orders == "integer":
-        least = Fraction(max(2, math.ceil(least)))
+        lowest = Fraction(max(2, math.ceil(lowest)))
     most = row.max_order
-    if least > MOST_LEAST_ORDER or (most is not None and (most < least or most <= 1)):
+    if lowest > LARGEST_MIN_ORDER or (most is not None and (most < lowest or most <= 1)):
         raise _needed(
             {"min_order": str(row.min_order), "max_order": str(most)},
-            f"an order > 1 between them, min_order at most {MOST_LEAST_ORDER}",
+            f"an order > 1 between them, min_order at most {LARGEST_MIN_ORDER}",
         )
 
 
-def _means_something(row: Support) -> None:
-    """ProtocolError for what this protocol does not define."""
+def _require_meaning(row: Support) -> None:
+    """Raises ProtocolError for a row that this protocol does not define."""
     special = row.adjacency == "replace_special"
     if special and (row.mechanism == "RandomizedResponse" or row.sampling == SAMPLINGS[2]):
         raise _needed(
@@ -249,12 +251,12 @@ def _how(value: object) -> dict[str, tuple[str, ...]]:
 
 
 def _ways(value: object, known: tuple[str, ...]) -> tuple[str, ...]:
-    given = {_one_of(one, known) for one in _listed(value, "ways", len(known))}
+    given = {_choice(item, known) for item in _listed(value, "ways", len(known))}
     return tuple(way for way in known if way in given)
 
 
 def _among(known: tuple[str, ...]) -> Callable[[object], str]:
-    return lambda value: _one_of(value, known)
+    return lambda value: _choice(value, known)
 
 
 # --- fields
@@ -298,7 +300,7 @@ def _flag(value: object) -> bool:
     return value
 
 
-def _one_of(value: object, known: tuple[str, ...]) -> str:
+def _choice(value: object, known: tuple[str, ...]) -> str:
     if type(value) is not str or value not in known:
         raise _needed(value, f"one of {', '.join(known)}")
     return value
@@ -316,7 +318,7 @@ def _lines(value: object) -> tuple[str, ...]:
     return tuple(_text(line, length) for line in listed[:lines])
 
 
-def _order_found(value: object) -> str:
+def _order_text(value: object) -> str:
     read_number(value)
     return printable(str(value), 80)
 
@@ -331,8 +333,8 @@ def _seconds(row: Row, measured: float) -> float:
     return float(min(stated, Fraction(measured)))
 
 
-def _needed(found: object, needed: str) -> ProtocolError:
-    return ProtocolError(f"found {shown(found)}, needed {needed}")
+def _needed(value: object, needed: str) -> ProtocolError:
+    return ProtocolError(f"found {shown(value)}, needed {needed}")
 
 
 #: How each field is read; one that is absent or null is what the class of the row says.

@@ -12,7 +12,7 @@ from symacct.verify.reporting.report import PlottedError, Report, stored
 
 #: A box spans a decade of each; what is not sampled has no rate.
 Box = tuple[str, int, int | None, int]
-_LEAST = -17  # of α − 1 where α = 1
+_LOWEST_DECADE = -17  # of α − 1 where α = 1
 
 
 def _box(point: PlottedError) -> Box:
@@ -24,23 +24,23 @@ def _box(point: PlottedError) -> Box:
 
 def boxes(points: Iterable[PlottedError]) -> dict[Box, PlottedError]:
     """The worst point of each box, by mechanism, noise, rate and order."""
-    found: dict[Box, PlottedError] = {}
+    worst: dict[Box, PlottedError] = {}
     for point in points:
-        kept = found.setdefault(_box(point), point)
+        kept = worst.setdefault(_box(point), point)
         if point.ulps > kept.ulps:
-            found[_box(point)] = point
-    return dict(sorted(found.items(), key=lambda one: str(one[0])))
+            worst[_box(point)] = point
+    return dict(sorted(worst.items(), key=lambda item: str(item[0])))
 
 
 def _decade(x: float) -> int:
-    return math.floor(math.log10(x)) if x > 0 else _LEAST
+    return math.floor(math.log10(x)) if x > 0 else _LOWEST_DECADE
 
 
 def table(report: Report) -> str:
     """The map as a table in Markdown, the worst boxes first."""
     head = "| noise | parameter from | rate from | α − 1 from | largest error, ulp | at |"
     rows = [f"# {report.peer} {report.version}", "", head, "| --- " * 6 + "|"]
-    worst_first = sorted(boxes(report.points).items(), key=lambda one: -one[1].ulps)
+    worst_first = sorted(boxes(report.points).items(), key=lambda item: -item[1].ulps)
     for (label, scale, rate, order), worst in worst_first:
         sampled = "" if rate is None else f"1e{rate}"
         where = f"`{worst.ask.expression}`, α = {worst.ask.at}"
@@ -49,14 +49,15 @@ def table(report: Report) -> str:
 
 
 def replayed(file: str) -> list[PlottedError]:
-    """The worst cases of earlier runs; none where there is no file yet."""
+    """Reads the worst cases of earlier runs; none where there is no file yet."""
     if not Path(file).exists():
         return []
     return stored(
         file,
         "--replay",
         lambda row: [
-            PlottedError(Ask.of(one["ask"], one), 0.0, float(one["ulps"])) for one in row["worst"]
+            PlottedError(Ask.of(case["ask"], case), 0.0, float(case["ulps"]))
+            for case in row["worst"]
         ],
     )
 
@@ -64,5 +65,5 @@ def replayed(file: str) -> list[PlottedError]:
 def grown(before: Sequence[PlottedError], report: Report) -> str:
     """The replay file with what this run found worse, or in boxes that had nothing yet."""
     kept = boxes([*before, *report.points]).values()
-    rows = [{"ulps": one.ulps, "ask": one.ask.kind, **one.ask.parameters()} for one in kept]
+    rows = [{"ulps": point.ulps, "ask": point.ask.kind, **point.ask.parameters()} for point in kept]
     return json.dumps({"peer": report.peer, "worst": rows}, indent=1, ensure_ascii=False)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from symacct.verify.judging.verdict import ALLOWANCE, CHANCE, SYMPTOM, VERDICTS, Finding, Probe
-from symacct.verify.peer.protocol import ADJACENCIES, ASKED, ENDS, LARGEST, SAMPLINGS, Ask
+from symacct.verify.peer.protocol import ADJACENCIES, ENDS, LARGEST, SAMPLINGS, VALUES, Ask
 
 # --- findings of one kind
 
 
+#: The order beyond which many peers have no table.
 _LARGE = 4096
 #: Both ends of the axis of orders.
 NEAR_1, BEYOND = "near 1", f"beyond {_LARGE}"
@@ -20,7 +21,7 @@ NEAR_1, BEYOND = "near 1", f"beyond {_LARGE}"
 
 @dataclass
 class Cluster:
-    """Findings of one kind, and how to look for the same at another question."""
+    """Findings of one kind, and the probe that looks for it at another question."""
 
     worst: Finding
     probe: Probe
@@ -41,15 +42,15 @@ class Cluster:
         """Is it shown at another question than the worst, which says all?"""
         return self.shown.ask != self.worst.ask and self.shown.before is None
 
-    def add(self, found: Finding) -> None:
+    def add(self, finding: Finding) -> None:
         """Count one more, and keep the worse."""
         self.count += 1
-        if found.severity > self.worst.severity:
-            self.worst = found
+        if finding.severity > self.worst.severity:
+            self.worst = finding
 
 
 class Clusters:
-    """All that was found."""
+    """All findings of a run, counted by kind."""
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, ...], Cluster] = {}
@@ -57,15 +58,15 @@ class Clusters:
     def __len__(self) -> int:
         return len(self._of)
 
-    def note(self, found: Finding | None, probe: Probe) -> None:
+    def note(self, finding: Finding | None, probe: Probe) -> None:
         """Count a finding, if it is one."""
-        if found is None:
+        if finding is None:
             return
-        key = _key(found)
+        key = _key(finding)
         if key in self._of:
-            self._of[key].add(found)
+            self._of[key].add(finding)
         else:
-            self._of[key] = Cluster(found, probe, identity="/".join(filter(None, key)))
+            self._of[key] = Cluster(finding, probe, identity="/".join(filter(None, key)))
 
     def drop(self, cluster: Cluster) -> None:
         """Forget a cluster that was not confirmed."""
@@ -81,17 +82,17 @@ class Clusters:
         return sorted(self._of.values(), key=_rank)
 
 
-def _key(found: Finding) -> tuple[str, ...]:
+def _key(finding: Finding) -> tuple[str, ...]:
     """What findings have in common that are counted as one."""
-    error = found.note.split(":")[0] if found.verdict == "exception" else ""
-    below, rounding = "below" * found.below, "" if found.beyond_rounding else "rounding"
-    return (found.verdict, below, rounding, about(found.ask, found.law), error)
+    error = finding.note.split(":")[0] if finding.verdict == "exception" else ""
+    below, rounding = "below" * finding.below, "" if finding.beyond_rounding else "rounding"
+    return (finding.verdict, below, rounding, about(finding.ask, finding.law), error)
 
 
 def _rank(cluster: Cluster) -> tuple[object, ...]:
-    found = cluster.shown
-    verdict = 0 if found.below else VERDICTS.index(found.verdict)
-    return not found.below, not found.beyond_rounding, verdict, -cluster.worst.severity
+    finding = cluster.shown
+    verdict = 0 if finding.below else VERDICTS.index(finding.verdict)
+    return not finding.below, not finding.beyond_rounding, verdict, -cluster.worst.severity
 
 
 def region(ask: Ask) -> tuple[object, ...]:
@@ -114,7 +115,7 @@ def in_common(a: Ask, b: Ask) -> int:
 
 
 def region_of_orders(ask: Ask) -> str:
-    """Where on the axis of orders an RDP question lies."""
+    """Names the region of orders that an RDP question lies in."""
     if ask.kind != "rdp":
         return ""
     alpha = Fraction(ask.at)
@@ -130,12 +131,12 @@ def region_of_orders(ask: Ask) -> str:
 def beyond(ask: Ask) -> list[str]:
     """What a question is about beside one record, one order and the sensitivity 1."""
     another = any(part.sensitivity != "1" for part in ask.parts)
-    said = {
+    features = {
         "several orders at once": ask.batch > 0,
         "groups of records": ask.group > 1,
         "another sensitivity": another,
     }
-    return [what for what, holds in said.items() if holds]
+    return [what for what, holds in features.items() if holds]
 
 
 def about(ask: Ask, law: str = "") -> str:
@@ -199,7 +200,7 @@ class Defect:
 
     @property
     def worst(self) -> Cluster:
-        """The cluster to show: of those that fail, a plain value of a curve if there is one.
+        """Chooses the cluster to show: one that fails, of a plain value of a curve if there is one.
 
         If the plainest has no formula, it is one whose formula explains half of the answers.
         """
@@ -238,14 +239,14 @@ class Defect:
 
     @property
     def advice(self) -> str:
-        """How such a defect is usually mended; empty where that depends on the code."""
-        found = self.shown
-        if not found.beyond_rounding:
-            sampled = any(part.sampling == "poisson" for part in found.ask.parts)
+        """Says how such a defect is usually mended; empty where that depends on the code."""
+        finding = self.shown
+        if not finding.beyond_rounding:
+            sampled = any(part.sampling == "poisson" for part in finding.ask.parts)
             return _SUM_FROM_2 if sampled else _NEAR_1_TERMS
-        excess = found.note.split(":")[0]
-        if found.split and ("order grid" in excess or "orders and series" in excess):
-            declared = dict(found.split).get("order grid") is not None
+        excess = finding.note.split(":")[0]
+        if finding.split and ("order grid" in excess or "orders and series" in excess):
+            declared = dict(finding.split).get("order grid") is not None
             return _MORE_ORDERS if declared else _MORE_ORDERS + _DECLARE
         return ""
 
@@ -261,157 +262,172 @@ class Defect:
 
 
 def grouped(clusters: Iterable[Cluster]) -> list[Defect]:
-    """Clusters in the order given, one defect for each cause; none is left out."""
+    """Groups clusters into one defect for each cause, in the order given; none is left out."""
     given = list(clusters)
     causes = _Causes(given)
-    found: dict[Cause, Defect] = {}
+    defects: dict[Cause, Defect] = {}
     for cluster in given:
         cause = causes.of(cluster)
-        found.setdefault(cause, Defect(": ".join(cause))).clusters.append(cluster)
-    for cause, defect in found.items():
-        defect.cause = ": ".join((*cause, *_one_mechanism(cause, defect)))
-    return sorted(found.values(), key=lambda defect: not defect.below)
+        defects.setdefault(cause, Defect(": ".join(cause))).clusters.append(cluster)
+    for cause, defect in defects.items():
+        defect.cause = ": ".join((*cause, *_mechanism_alone(cause, defect)))
+    return sorted(defects.values(), key=lambda defect: not defect.below)
 
 
-def _one_mechanism(cause: Cause, defect: Defect) -> Cause:
+def _mechanism_alone(cause: Cause, defect: Defect) -> Cause:
     """The mechanism of a wrong curve, where it is one of those that are sampled alike."""
     about_a_curve = cause[0] in (*SIDES, BOTH) and cause[1] in _OF_A_MECHANISM
     parts = [cluster.worst.ask.parts for cluster in defect.clusters]
-    alone = [one for one in parts if len(one) == 1]  # a composition has what its parts have
-    names = {part.mechanism for one in alone or parts for part in one}
+    alone = [group for group in parts if len(group) == 1]  # a composition has what its parts have
+    names = {part.mechanism for group in alone or parts for part in group}
     return tuple(names) if about_a_curve and len(names) == 1 else ()
 
 
 def _plainness(cluster: Cluster) -> tuple[bool, bool, bool, int, bool, bool]:
-    found = cluster.shown
-    symptom = found.verdict == SYMPTOM or found.ask.kind != "rdp"
-    parts = len(found.ask.parts)
-    rounds = not found.below, not found.beyond_rounding
-    nothing = found.beyond_rounding and found.verdict in _BELOW[1:]
+    finding = cluster.shown
+    symptom = finding.verdict == SYMPTOM or finding.ask.kind != "rdp"
+    parts = len(finding.ask.parts)
+    rounds = not finding.below, not finding.beyond_rounding
+    nothing = finding.beyond_rounding and finding.verdict in _BELOW[1:]
     return *rounds, symptom, parts, nothing, cluster.simple is None
 
 
 class _Causes:
-    """What findings over mechanisms, orders, ways of writing and verdicts have in common.
+    """Finds the cause of each cluster from what all findings of a run have in common.
 
     What follows from a wrong curve is not counted again beside it: compositions of it, ε and δ,
     the laws that it breaks, its share of what rounding might explain.
     """
 
     def __init__(self, clusters: list[Cluster]) -> None:
-        found = [cluster.shown for cluster in clusters]
-        self.remembers = any(map(_changes, found))
-        self.by_chance = any(one.law == CHANCE for one in found)
-        every_curve = [one for one in found if _is_plain(one) and one.ask.kind == "rdp"]
-        curves = [one for one in every_curve if one.beyond_rounding]
-        others = [one for one in found if one.ask.kind in _ANSWERS and beyond(one.ask)]
+        """Collects which curves are wrong, on which sides, and which ways of writing differ."""
+        findings = [cluster.shown for cluster in clusters]
+        self.remembers = any(map(_changes, findings))
+        self.by_chance = any(finding.law == CHANCE for finding in findings)
+        every_curve = [
+            finding for finding in findings if _is_plain(finding) and finding.ask.kind == "rdp"
+        ]
+        curves = [finding for finding in every_curve if finding.beyond_rounding]
+        others = [
+            finding for finding in findings if finding.ask.kind in _ANSWERS and beyond(finding.ask)
+        ]
         self.both = _on_both_sides([*every_curve, *others])
-        self.relations = _relations([one for one in found if _is_plain(one)])
+        self.relations = _relations([finding for finding in findings if _is_plain(finding)])
         self.inside = {
-            _whats(one.ask)[0] for one in curves if region_of_orders(one.ask) not in _ENDS
+            _whats(finding.ask)[0]
+            for finding in curves
+            if region_of_orders(finding.ask) not in _ENDS
         }
-        self.kinds = {about(one.ask) for one in curves}
-        self.wrong = {self._named(one, self._whats(one)[0]) for one in curves}
+        self.kinds = {about(finding.ask) for finding in curves}
+        self.wrong = {self._named(finding, self._whats(finding)[0]) for finding in curves}
         #: Rounded to 0, as ε and δ are then: what is left of them says nothing of a conversion.
         self.vanished = {
-            self._named(one, self._whats(one)[0])
-            for one in every_curve
-            if one.verdict == "zero" and not one.beyond_rounding
+            self._named(finding, self._whats(finding)[0])
+            for finding in every_curve
+            if finding.verdict == "zero" and not finding.beyond_rounding
         }
-        differs = [one for one in found if one.verdict == "inconsistent"]
-        self.alike = _ways_handled_alike(one for one in found if one.ask.how)
+        differs = [finding for finding in findings if finding.verdict == "inconsistent"]
+        self.alike = _ways_handled_alike(finding for finding in findings if finding.ask.how)
         #: Types that are handled as another number where the usual way of writing is right.
         self.mistaken = {
-            self._way(one) for one in differs if _types(one) and not _usual_may_be_wrong(one)
+            self._way(finding)
+            for finding in differs
+            if _types(finding) and not _usual_may_be_wrong(finding)
         }
         #: The sides on which ε and δ show that they are wrongly converted: noise follows them.
-        own = [one for one in found if one.ask.kind in _ANSWERS]
+        answers = [finding for finding in findings if finding.ask.kind in _ANSWERS]
         self.answers_both = {
-            kind for kind in _ANSWERS if len({_side(o) for o in own if o.ask.kind == kind}) == 2
+            kind for kind in _ANSWERS if len({_side(o) for o in answers if o.ask.kind == kind}) == 2
         }
-        self.converts = {_side(one) for one in found if one.converted and one.ask.kind in ENDS}
+        self.converts = {
+            _side(finding) for finding in findings if finding.converted and finding.ask.kind in ENDS
+        }
         #: Of which a new process gives an answer again.
         self.stays = {self._of_itself(cluster) for cluster in clusters if cluster.alone}
 
     def of(self, cluster: Cluster) -> Cause:
         """The cause of a cluster; of a peer that remembers, only what a new process does too."""
-        own = self._of_itself(cluster)
+        cause = self._of_itself(cluster)
         if self.by_chance:
             return _RANDOM
-        derived = cluster.shown.converted or (cluster.shown.law and own not in self.wrong)
-        stays = own in self.stays and not derived
-        return _HISTORY if self.remembers and not stays else own
+        derived = cluster.shown.converted or (cluster.shown.law and cause not in self.wrong)
+        stays = cause in self.stays and not derived
+        return _HISTORY if self.remembers and not stays else cause
 
     def _of_itself(self, cluster: Cluster) -> Cause:
-        """The cause by the finding alone, before chance and what the peer remembers count."""
-        found, how = cluster.shown, dict(cluster.shown.ask.how)
-        whole = self._without_relation(_whats(found.ask)[0])
-        if "after" in how or _changes(found):
+        """Names the cause by the finding alone, before chance and memory count."""
+        finding, how = cluster.shown, dict(cluster.shown.ask.how)
+        whole = self._without_relation(_whats(finding.ask)[0])
+        if "after" in how or _changes(finding):
             return _HISTORY
-        if found.verdict == "exception":
-            return "exception", found.note.split(":")[0]
-        if found.form:
-            return (found.form,)
-        if found.verdict in ("nan", "inf", "slow"):
-            return found.verdict, *whole[:1]
-        if how and self._way(found) in self.mistaken:
-            return self._way(found)
-        if found.verdict != "inconsistent" or not how or _usual_may_be_wrong(found):
-            for cause in self._curves(found):
+        if finding.verdict == "exception":
+            return "exception", finding.note.split(":")[0]
+        if finding.form:
+            return (finding.form,)
+        if finding.verdict in ("nan", "inf", "slow"):
+            return finding.verdict, *whole[:1]
+        if how and self._way(finding) in self.mistaken:
+            return self._way(finding)
+        if finding.verdict != "inconsistent" or not how or _usual_may_be_wrong(finding):
+            for cause in self._curves(finding):
                 if cause in self.wrong:
                     return cause
-                if found.verdict == "zero" and cause in self.vanished:
+                if finding.verdict == "zero" and cause in self.vanished:
                     return _ROUNDING
         if how:
-            return self._way(found)
-        follows = found.converted and _side(found) in self.converts
-        if found.ask.kind in _ANSWERS and not follows:
-            both = found.ask.kind in self.answers_both
-            return BOTH if both else _side_of_the_answer(found), _ANSWERS[found.ask.kind]
-        return _by_itself(found, whole)
+            return self._way(finding)
+        follows = finding.converted and _side(finding) in self.converts
+        if finding.ask.kind in _ANSWERS and not follows:
+            both = finding.ask.kind in self.answers_both
+            return BOTH if both else _side_of_the_answer(finding), _ANSWERS[finding.ask.kind]
+        return _by_itself(finding, whole)
 
-    def _way(self, found: Finding) -> Cause:
+    def _way(self, finding: Finding) -> Cause:
         """The way of writing, with all that are handled alike."""
-        ways = {_named(way) for one in found.ask.how for way in self.alike[one]}
+        ways = {_named(way) for pair in finding.ask.how for way in self.alike[pair]}
         return "written another way", ", ".join(sorted(ways))
 
-    def _curves(self, found: Finding) -> Iterator[Cause]:
-        """The wrong curves that a finding may be a consequence of, the likeliest first."""
-        rounded = not (found.beyond_rounding or found.below) and about(found.ask) in self.kinds
-        symptom = rounded or found.verdict == SYMPTOM
+    def _curves(self, finding: Finding) -> Iterator[Cause]:
+        """Yields the wrong curves that a finding may be a consequence of, the likeliest first."""
+        rounded = (
+            not (finding.beyond_rounding or finding.below) and about(finding.ask) in self.kinds
+        )
+        symptom = rounded or finding.verdict == SYMPTOM
         ends = [(f"orders {region}",) for region in _ENDS] if symptom else []
-        many = [("several runs",)] if any(part.count > 1 for part in found.ask.parts) else []
-        whats = self._whats(found)[::-1]
+        many = [("several runs",)] if any(part.count > 1 for part in finding.ask.parts) else []
+        whats = self._whats(finding)[::-1]
         if many and many[0] not in whats:  # of ε and δ: before what several runs are a part of
             parts_of = (i for i, what in enumerate(whats) if what[0] in _OF_SEVERAL)
             place = next(parts_of, len(whats))
             whats[place:place] = many
         for what in [*whats, *ends]:
-            yield self._named(found, what)
+            yield self._named(finding, what)
             if symptom:
                 yield from ((side, *self._without_relation(what)) for side in SIDES)
 
-    def _whats(self, found: Finding) -> list[Cause]:
+    def _whats(self, finding: Finding) -> list[Cause]:
         """What it is about; an end of the orders, where the curve is right between the ends."""
-        region = region_of_orders(found.ask)
-        whats = _whats(found.ask)
+        region = region_of_orders(finding.ask)
+        whats = _whats(finding.ask)
         if region in _ENDS and whats[0] not in self.inside:
             return [(f"orders {region}",), *whats]
         return whats
 
-    def _named(self, found: Finding, what: Cause) -> Cause:
-        return (BOTH if what in self.both else _side(found), *self._without_relation(what))
+    def _named(self, finding: Finding, what: Cause) -> Cause:
+        return (BOTH if what in self.both else _side(finding), *self._without_relation(what))
 
     def _without_relation(self, what: Cause) -> Cause:
         """The relation is no part of the cause where it is so under several."""
         return what[:1] if len(self.relations.get(what[0], ())) > 1 else what
 
 
-def _ways_handled_alike(found: Iterable[Finding]) -> dict[Way, set[Way]]:
-    """Ways of writing that one number answers somewhere: one cause wherever they are met."""
+def _ways_handled_alike(findings: Iterable[Finding]) -> dict[Way, set[Way]]:
+    """Joins ways of writing that one number answers somewhere: one cause wherever they are met."""
     answered: dict[object, set[Way]] = {}
-    for one in found:
-        answered.setdefault((one.ask.built(), one.answer.value), set()).update(one.ask.how)
+    for finding in findings:
+        answered.setdefault((finding.ask.built(), finding.answer.value), set()).update(
+            finding.ask.how
+        )
     alike: dict[Way, set[Way]] = {}
     for ways in answered.values():
         joined = ways.union(*(alike.get(way, ()) for way in ways))
@@ -424,95 +440,98 @@ def _named(way: Way) -> str:
     return way[1] if way[0] in _TYPED else " = ".join(way)
 
 
-def _types(found: Finding) -> bool:
+def _types(finding: Finding) -> bool:
     """Is it about the type of a number?"""
-    return bool(found.ask.how) and all(key in _TYPED for key, _ in found.ask.how)
+    return bool(finding.ask.how) and all(key in _TYPED for key, _ in finding.ask.how)
 
 
-def _by_itself(found: Finding, what: Cause) -> Cause:
+def _by_itself(finding: Finding, what: Cause) -> Cause:
     """The cause of a finding on curves that are right."""
-    if not found.beyond_rounding:
+    if not finding.beyond_rounding:
         return _ROUNDING
-    if found.verdict == SYMPTOM:
-        return found.law or found.verdict, *what
-    if found.split and "series" not in found.note.split(":")[0]:
-        return _side(found), found.note.split(":")[0]  # the curve is right, so no series is wrong
-    return _side(found), *((_CONVERSION,) if found.converted else ("ε and δ", *what))
+    if finding.verdict == SYMPTOM:
+        return finding.law or finding.verdict, *what
+    excess = finding.note.split(":")[0]
+    if finding.split and "series" not in excess:  # the curve is right, so no series is wrong
+        return _side(finding), excess
+    return _side(finding), *((_CONVERSION,) if finding.converted else ("ε and δ", *what))
 
 
-def _relations(found: Iterable[Finding]) -> dict[str, set[Cause]]:
+def _relations(findings: Iterable[Finding]) -> dict[str, set[Cause]]:
     """Under which relations each sampling is wrong."""
     under: dict[str, set[Cause]] = {}
-    for one in found:
-        sampling, *relation = _whats(one.ask)[0]
+    for finding in findings:
+        sampling, *relation = _whats(finding.ask)[0]
         under.setdefault(sampling, set()).add(tuple(relation))
     return under
 
 
 def _on_both_sides(curves: Iterable[Finding]) -> set[Cause]:
-    """What is too small here and too large there in questions of one kind: one code, one cause.
+    """Lists what is too small here and too large there in questions of one kind.
 
     What rounding alone puts on one side is not one with what another reason puts on the other.
     """
     kinds: dict[object, list[Finding]] = {}
-    for one in curves:
+    for finding in curves:
         # Of groups and the like so little is asked that no region of orders tells them apart.
-        kind = _whats(one.ask)[0] if beyond(one.ask) else about(one.ask)
-        kinds.setdefault(kind, []).append(one)
+        kind = _whats(finding.ask)[0] if beyond(finding.ask) else about(finding.ask)
+        kinds.setdefault(kind, []).append(finding)
     return {
         _whats(same[0].ask)[0]
         for same in kinds.values()
-        if len({_side(one) for one in same if one.beyond_rounding}) == 2
+        if len({_side(finding) for finding in same if finding.beyond_rounding}) == 2
     }
 
 
-def _changes(found: Finding) -> bool:
+def _changes(finding: Finding) -> bool:
     """Is it inconsistent with itself in a new process? No single question need explain it."""
-    alone = found.verdict == "inconsistent" and not found.ask.how and found.law in ("", CHANCE)
-    return alone or found.before is not None
+    alone = (
+        finding.verdict == "inconsistent" and not finding.ask.how and finding.law in ("", CHANCE)
+    )
+    return alone or finding.before is not None
 
 
-def _usual_may_be_wrong(found: Finding) -> bool:
+def _usual_may_be_wrong(finding: Finding) -> bool:
     """Is the usual way of writing below the truth, or neither of the two known to be wrong?"""
-    usual, truth = None if found.other is None else found.other[1].finite, found.truth
-    value = found.answer.finite
+    usual, truth = None if finding.other is None else finding.other[1].finite, finding.truth
+    value = finding.answer.finite
     if usual is None or truth is None or value is None:
         return False
     low = truth.lower * (1 - ALLOWANCE)
     return bool(usual < low) or (not truth.exact and bool(low <= value))
 
 
-def _is_plain(found: Finding) -> bool:
+def _is_plain(finding: Finding) -> bool:
     """Is it a wrong number, asked for in the usual way, that does not come from another?"""
-    usual = found.before is None and not found.ask.how and not found.converted
-    return usual and found.verdict in (*_BELOW, "loose", "wrong-formula")
+    usual = finding.before is None and not finding.ask.how and not finding.converted
+    return usual and finding.verdict in (*_BELOW, "loose", "wrong-formula")
 
 
-def _side(found: Finding) -> str:
+def _side(finding: Finding) -> str:
     """Does the answer say that too little is lost, or too much?"""
-    largest = found.ask.kind in LARGEST
-    small = found.below or found.short or (found.verdict in _BELOW and not largest)
-    if found.verdict == SYMPTOM and found.ratio is not None:
-        small = small or (found.ratio < 1) != largest
+    largest = finding.ask.kind in LARGEST
+    small = finding.below or finding.short or (finding.verdict in _BELOW and not largest)
+    if finding.verdict == SYMPTOM and finding.ratio is not None:
+        small = small or (finding.ratio < 1) != largest
     return SIDES[0] if small else SIDES[1]
 
 
-def _side_of_the_answer(found: Finding) -> str:
+def _side_of_the_answer(finding: Finding) -> str:
     """On which side of the truth it is: of a rate and of runs, too many say that too little is."""
-    return SIDES[(_side(found) == SIDES[1]) != (found.ask.kind in LARGEST)]
+    return SIDES[(_side(finding) == SIDES[1]) != (finding.ask.kind in LARGEST)]
 
 
 def _whats(ask: Ask) -> list[Cause]:
-    """How the parts are sampled, and the relation: of all together, and of each kind alone."""
+    """Lists the features of a question that a cause may be named by, the most special first."""
     relation = ask.adjacency.replace("_", "/")
     single = [(s.replace("_", " "), relation) for s in sorted({p.sampling for p in ask.parts})]
     # ε and δ are hardly ever asked of a single run.
     more = ask.kind == "rdp" and any(part.count > 1 for part in ask.parts)
     several = [("several runs",)] if more else []
     inside = [("several runs in a sample",)] if any(part.inner > 1 for part in ask.parts) else []
-    more_than_one = [("in a composition",)] if len(ask.parts) > 1 else []
-    asked = [(what,) for what in beyond(ask)]
-    return [*more_than_one, *asked, *inside, *several, *single]
+    composed = [("in a composition",)] if len(ask.parts) > 1 else []
+    features = [(what,) for what in beyond(ask)]
+    return [*composed, *features, *inside, *several, *single]
 
 
 _SAMPLED = {
@@ -523,7 +542,7 @@ _SAMPLED = {
 
 
 def title(cause: str) -> str:
-    """A cause in the field's words, where it names a kind of sampling in the protocol's.
+    """Writes a cause in the field's words, where it names a sampling in the protocol's.
 
     >>> title("too small: none: add/remove: Gaussian")
     'too small: Gaussian noise without sampling, add/remove'
@@ -543,4 +562,4 @@ def title(cause: str) -> str:
 
 def _called(word: str) -> str:
     """A mechanism in words, where the word names one."""
-    return ASKED[word].called if word in ASKED else word
+    return VALUES[word].called if word in VALUES else word

@@ -12,8 +12,8 @@ from symacct.kernel.answer import rational_text
 from symacct.kernel.errors import SymacctError
 from symacct.results.screen import Part, Verbatim
 from symacct.verify.asking.simplify import RIGHT_WITH
-from symacct.verify.judging.bounds import decimal_text
-from symacct.verify.judging.explanation import EVERY, is_float32
+from symacct.verify.judging.bounds import decimal_text, is_float32
+from symacct.verify.judging.explanation import EVERY
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.protocol import CONVERTED, LARGEST, Answer, Ask
 from symacct.verify.reporting.defects import BOTH, SIDES, Defect, title
@@ -23,6 +23,7 @@ from symacct.verify.reporting.report import Report, reproduce, value_for_json
 # --- a defect in sentences
 
 
+#: Digits of a truth in a sentence: as many as a float64 is sure of.
 _DIGITS = 14
 #: Off by so little, and a float32 number: it may be computed in float32.
 _NEAR = 1e-5
@@ -53,13 +54,13 @@ _PLACES = {
 
 
 def sentences(defect: Defect) -> list[str]:
-    """What an engineer has to know to mend it, a line each, but for what reproduces it."""
-    found = defect.shown
+    """Lists the sentences that an engineer needs to mend a defect, but for what reproduces it."""
+    finding = defect.shown
     lines = [
-        f"The question: what is {_question(found.ask)}?",
-        " ".join((_answered(found), *_true(found), *_off(found))),
-        _risk(found),
-        *_where(found),
+        f"The question: what is {_question(finding.ask)}?",
+        " ".join((_answered(finding), *_true(finding), *_off(finding))),
+        _risk(finding),
+        *_where(finding),
     ]
     cause = _cause(defect)
     if cause:
@@ -79,16 +80,16 @@ def _question(ask: Ask) -> str:
     return f"{what} of {ask.expression}, {', '.join(more)}"
 
 
-def _answered(found: Finding) -> str:
-    if found.verdict == "slow":
-        return f"The peer took {found.note or 'too long'} and was not waited for any longer."
-    if found.verdict == "exception":
-        return f"The peer has no number, but this error: {found.note}."
-    said = f"The peer answers {_number(found.answer)}"
-    if found.other is None or found.note:
-        return f"{said}."
-    ask, other = found.other
-    return f"{said}, and to the question “{_question(ask)}” it answers {_number(other)}."
+def _answered(finding: Finding) -> str:
+    if finding.verdict == "slow":
+        return f"The peer took {finding.note or 'too long'} and was not waited for any longer."
+    if finding.verdict == "exception":
+        return f"The peer has no number, but this error: {finding.note}."
+    sentence = f"The peer answers {_number(finding.answer)}"
+    if finding.other is None or finding.note:
+        return f"{sentence}."
+    ask, other = finding.other
+    return f"{sentence}, and to the question “{_question(ask)}” it answers {_number(other)}."
 
 
 def _number(answer: Answer) -> str:
@@ -98,8 +99,9 @@ def _number(answer: Answer) -> str:
     return str(answer.error if value is None else value)
 
 
-def _true(found: Finding) -> list[str]:
-    truth = found.truth
+def _true(finding: Finding) -> list[str]:
+    """States the truth, or the interval that it lies in."""
+    truth = finding.truth
     if truth is None:
         return []
     low, high = (
@@ -107,22 +109,22 @@ def _true(found: Finding) -> list[str]:
     )
     if low == high:
         return [f"The truth is {low}."]
-    if truth.exact or found.verdict != "loose":
+    if truth.exact or finding.verdict != "loose":
         return [f"The truth lies between {low} and {high}."]
-    best = "the best by Rényi orders is" if _is_by_orders(found) else "it is proved to be at most"
+    best = "the best by Rényi orders is" if _is_by_orders(finding) else "it is proved to be at most"
     return [f"The truth is at least {low}, and {best} {high}."]
 
 
-def _is_by_orders(found: Finding) -> bool:
+def _is_by_orders(finding: Finding) -> bool:
     """Is it held against the best of all Rényi orders? The exact profile may prove less."""
-    kind = found.ask.kind
-    return kind in CONVERTED and kind not in LARGEST and found.verdict == "loose"
+    kind = finding.ask.kind
+    return kind in CONVERTED and kind not in LARGEST and finding.verdict == "loose"
 
 
-def _off(found: Finding) -> list[str]:
-    """By how much, and in which direction."""
-    value, truth = found.answer.finite, found.truth
-    if value is None or truth is None or found.verdict in ("slow", "exception"):
+def _off(finding: Finding) -> list[str]:
+    """States by how much the answer is off, and in which direction."""
+    value, truth = finding.answer.finite, finding.truth
+    if value is None or truth is None or finding.verdict in ("slow", "exception"):
         return []
     small = value < truth.lower
     if not small and value <= truth.upper:
@@ -139,51 +141,52 @@ def _off(found: Finding) -> list[str]:
     return [f"The answer is too {side}: it is {times} times {what}."]
 
 
-def _risk(found: Finding) -> str:
-    if found.below and found.beyond_rounding:
+def _risk(finding: Finding) -> str:
+    """States whether users of the peer are at risk."""
+    if finding.below and finding.beyond_rounding:
         return "Users of the peer are at risk: less privacy is left than such an answer promises."
-    if found.below:
+    if finding.below:
         return "Rounding to float64 hardly puts a user at risk, but the answer is no guarantee."
-    if found.verdict == "loose":
-        less = "fewer runs" if found.ask.kind in LARGEST else "more noise"
+    if finding.verdict == "loose":
+        less = "fewer runs" if finding.ask.kind in LARGEST else "more noise"
         return f"No user is at risk: the guarantee holds, with {less} than needed."
-    if found.answer.finite is None:
+    if finding.answer.finite is None:
         return "No user is at risk by a wrong number, as the peer gives no number to use."
     return "This answer puts no user at risk by itself, but other answers of the code may."
 
 
-def _where(found: Finding) -> list[str]:
+def _where(finding: Finding) -> list[str]:
     """The notes on a finding as sentences; errors and seconds are in the answer."""
-    if not found.note or found.verdict in ("slow", "exception"):
+    if not finding.note or finding.verdict in ("slow", "exception"):
         return []
     return [
         f"{note[0].upper() if note[0].isascii() else note[0]}{note[1:]}."
-        for note in found.note.split("; ")
+        for note in finding.note.split("; ")
     ]
 
 
 def _cause(defect: Defect) -> str:
-    """What explains the question shown; of answers that depend on earlier ones, that alone."""
-    found = defect.shown
+    """Names what explains the question shown; where earlier questions matter, that alone."""
+    finding = defect.shown
     if defect.remembers:
         return _PLACES[defect.cause]
-    if found.formula is not None:
-        if found.formula.startswith(EVERY):
-            return found.formula
+    if finding.formula is not None:
+        if finding.formula.startswith(EVERY):
+            return finding.formula
         try:
-            theorem_registry.named(found.formula)
+            theorem_registry.named(finding.formula)
         except SymacctError:
-            return f"{found.formula}; the answer is what this mistake gives"
-        return f"the answer is the value of the theorem {found.formula}"
-    if found.verdict == "inf" and found.ask.kind == "rdp" and _FROM_AN_ORDER in found.note:
+            return f"{finding.formula}; the answer is what this mistake gives"
+        return f"the answer is the value of the theorem {finding.formula}"
+    if finding.verdict == "inf" and finding.ask.kind == "rdp" and _FROM_AN_ORDER in finding.note:
         return "exp overflows above 1.8e308; sum logarithms"
-    if found.form:
-        return f"the numbers are {found.form}"
-    if found.split:  # whose note says where most of it comes from
+    if finding.form:
+        return f"the numbers are {finding.form}"
+    if finding.split:  # whose note says where most of it comes from
         return ""
-    ratio = found.ratio
+    ratio = finding.ratio
     near = ratio is not None and 0 < abs(ratio - 1) < _NEAR
-    if near and found.answer.finite is not None and is_float32(found.answer.finite):
+    if near and finding.answer.finite is not None and is_float32(finding.answer.finite):
         return "a float32 in the computation, as the answer is a float32 number"
     words = defect.cause.split(": ")
     known = (_PLACES[word] for word in words if word in _PLACES)
@@ -201,7 +204,7 @@ _SHOWN, _KINDS = 25, 4  # defects on a screen, and kinds of questions of each
 
 @dataclass(frozen=True)
 class Section:
-    """A defect: its cause in the field's words, what is said of it, and what reproduces it."""
+    """A defect in a report: its cause in the field's words, its sentences, what reproduces it."""
 
     defect: Defect
     title: str
@@ -231,7 +234,7 @@ class Section:
 
 @dataclass(frozen=True)
 class ReportDocument:
-    """What is said of one peer, in the order in which it is read."""
+    """The report on one peer, in the order in which it is read."""
 
     report: Report
     overview: tuple[str, ...]
@@ -241,7 +244,7 @@ class ReportDocument:
     conclusion: str
 
     def _screen_(self) -> Iterator[Part]:
-        """What is said, the defects that fail the peer in red, and whether it fails."""
+        """Yields the report for a terminal, with the defects that fail the peer in red."""
         yield from self.overview
         if not self.sections:
             yield "No finding."
@@ -259,7 +262,7 @@ class ReportDocument:
 
 
 def document(judgement: Judgement) -> ReportDocument:
-    """What a judgement says of a peer."""
+    """Writes the report on a peer from a judgement."""
     report = judgement.report
     sections = (
         Section(
@@ -282,10 +285,11 @@ def _overview(report: Report) -> list[str]:
     """What was asked in which time, what was left out, and what was odd about the peer."""
     skipped = f"{report.skipped:,} questions were not asked: their kind ran out of time twice."
     left_out = [skipped] if report.skipped else []
-    return [_asked(report), *left_out, *report.cut, *report.incidents.quotes]
+    return [_questions_line(report), *left_out, *report.cut, *report.incidents.quotes]
 
 
-def _asked(report: Report) -> str:
+def _questions_line(report: Report) -> str:
+    """Counts the questions, the time, and the answers that are no finding, in one line."""
     took = f"in {report.seconds:.0f} s"
     if report.worked is not None and report.given is not None:
         took += f" ({report.worked:.0f} of {report.given:.0f} s of work)"
@@ -299,17 +303,17 @@ def _asked(report: Report) -> str:
     return " ".join(lines)
 
 
-def _counted(number: int, noun: str, one: str = "was", more: str = "were") -> str:
-    return f"{number:,} {noun} {one}" if number == 1 else f"{number:,} {noun}s {more}"
+def _counted(number: int, noun: str, singular: str = "was", more: str = "were") -> str:
+    return f"{number:,} {noun} {singular}" if number == 1 else f"{number:,} {noun}s {more}"
 
 
 def too_little(report: Report) -> str:
-    """One line: what could be judged, where that is not enough for a verdict, and what would do."""
+    """Says in one line what could be judged, where that is not enough, and what would do."""
     gone = "; it was given up" if report.gone else ""
     few = ""
     if report.lacking:
         kinds = f"{len(report.lacking)} of {len(report.kinds)} kinds"
-        needed = f"{report.least} judged answers of each kind of question"
+        needed = f"{report.per_kind} judged answers of each kind of question"
         few = f"; needed {needed}, found fewer of {kinds}"
     longer = seconds_needed(report)
     more = "" if longer is None else f"; --seconds {longer} would do for them"
@@ -317,19 +321,19 @@ def too_little(report: Report) -> str:
 
 
 def seconds_needed(report: Report) -> int | None:
-    """About how many seconds of work it takes to judge enough; None where time is not what lacks.
+    """Estimates the seconds of work that judge enough; None where time is not what lacks.
 
     From how many of the answers needed were judged in the time given, of which the questions of
     every kind have a half.
     """
-    offered = [one for one in report.kinds if not one.refused]
-    found = sum(min(one.judged, report.least) for one in offered)
-    if not (report.lacking and report.cut and found and report.given) or report.gone:
+    offered = [kind for kind in report.kinds if not kind.refused]
+    judged = sum(min(kind.judged, report.per_kind) for kind in offered)
+    if not (report.lacking and report.cut and judged and report.given) or report.gone:
         return None
-    longer = 2 * report.given * report.least * len(offered) / found
+    longer = 2 * report.given * report.per_kind * len(offered) / judged
     return math.ceil(longer / 10) * 10
 
 
 def lacking_rows(report: Report) -> list[tuple[str, str, str]]:
     """(kind of question, answered, judged) of those of which too few were judged."""
-    return [(one.name, f"{one.answered:,}", f"{one.judged:,}") for one in report.lacking]
+    return [(kind.name, f"{kind.answered:,}", f"{kind.judged:,}") for kind in report.lacking]

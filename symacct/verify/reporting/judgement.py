@@ -16,7 +16,7 @@ from symacct.verify.reporting.report import Report, stored
 
 #: A known finding is a new one once it is off by twice as much at its own question, in
 #: |log(value/truth)|, and by so many times as much at any other.
-_WORSE, _MUCH_WORSE = 2.0, 1000.0
+_WORSE, _WORSE_ELSEWHERE = 2.0, 1000.0
 SMALL, LARGE = SIDES
 #: The exit status where too little could be judged, and of a defect of symacct itself.
 NOT_JUDGED = 3
@@ -24,7 +24,7 @@ NOT_JUDGED = 3
 
 @dataclass(frozen=True)
 class KnownFinding:
-    """What a finding was when it was accepted, and at which question it was worst."""
+    """One finding of a baseline: its severity, its cause, and the question where it was worst."""
 
     below: bool
     severity: float
@@ -35,14 +35,14 @@ class KnownFinding:
 
 @dataclass(frozen=True)
 class KnownFindings:
-    """Known findings by their ids."""
+    """The findings of a baseline by their ids."""
 
-    found: Mapping[str, KnownFinding] = field(default_factory=dict)
+    by_id: Mapping[str, KnownFinding] = field(default_factory=dict)
 
     @property
     def asks(self) -> tuple[Ask, ...]:
         """The questions to be asked again: known to show what is known, in the usual way."""
-        worst = (one.worst for one in self.found.values())
+        worst = (entry.worst for entry in self.by_id.values())
         return tuple(dict.fromkeys(ask for ask in worst if ask is not None and not ask.how))
 
     def has(self, cluster: Cluster, cause: str, again: Mapping[Ask, Finding | None]) -> bool:
@@ -51,42 +51,49 @@ class KnownFindings:
         Worse is what is off by twice as much where the same question was asked; elsewhere, as what
         is asked depends on the time, by a thousand times as much as all that is known of the cause.
         """
-        own = self.found.get(cluster.identity)
+        recorded = self.by_id.get(cluster.identity)
         shown = cluster.shown
         small = shown.below or shown.short or (cluster.worst.ratio or math.inf) < 1
         side = SMALL if small else LARGE
         alike = [
-            one
-            for one in self.found.values()
-            if one.cause == cause  # on either side: what is derived may be on the other one
+            entry
+            for entry in self.by_id.values()
+            if entry.cause == cause  # on either side: what is derived may be on the other one
             or (
-                _core(one.cause) == _core(cause)
-                and (side in one.cause or not one.cause.startswith("too "))
+                _core(entry.cause) == _core(cause)
+                and (side in entry.cause or not entry.cause.startswith("too "))
             )
         ]
-        known = alike if own is None else [own, *alike]
-        if not known or (cluster.shown.below and not any(one.below for one in known)):
+        known = alike if recorded is None else [recorded, *alike]
+        if not known or (cluster.shown.below and not any(entry.below for entry in known)):
             return False
-        for one in known:
-            now = None if one.worst is None else again.get(one.worst)
-            if own is not None and one is not own and now is not None and len(now.ask.parts) > 1:
+        for entry in known:
+            now = None if entry.worst is None else again.get(entry.worst)
+            if (
+                recorded is not None
+                and entry is not recorded
+                and now is not None
+                and len(now.ask.parts) > 1
+            ):
                 continue  # a composition may be worse by another of its parts, and has its own kind
-            if now is not None and _size(now.severity) > _WORSE * _size(one.severity):
+            if now is not None and _size(now.severity) > _WORSE * _size(entry.severity):
                 return False
         if cluster.worst.ratio is None or not cluster.worst.beyond_rounding:
             return True
-        if own is not None and own.worst in (None, cluster.worst.ask):
-            return cluster.worst.severity <= _WORSE * own.severity
-        most = max(_size(one.severity) for one in known)
-        return _size(cluster.worst.severity) < _MUCH_WORSE * most
+        if recorded is not None and recorded.worst in (None, cluster.worst.ask):
+            return cluster.worst.severity <= _WORSE * recorded.severity
+        most = max(_size(entry.severity) for entry in known)
+        return _size(cluster.worst.severity) < _WORSE_ELSEWHERE * most
 
     def fixed(self, report: Report) -> list[str]:
         """The known causes of which no question shows anything any more."""
         there = {_core(defect.cause) for defect in report.defects}
         left: dict[str, bool] = {}
-        for one in self.found.values():
-            clean = one.worst in report.again and report.again[one.worst] is None
-            left[one.cause] = left.get(one.cause, False) or not clean or _core(one.cause) in there
+        for entry in self.by_id.values():
+            clean = entry.worst in report.again and report.again[entry.worst] is None
+            left[entry.cause] = (
+                left.get(entry.cause, False) or not clean or _core(entry.cause) in there
+            )
         return [cause for cause, still in left.items() if cause and not still]
 
 
@@ -103,7 +110,7 @@ def _core(cause: str) -> str:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A report, the verdict from which on a finding fails it (None: only below what is proved).
+    """Decides whether a report fails, from a verdict on (None: only below what is proved).
 
     With `allow_rounding` a finding that rounding to float64 explains fails nothing.
     """
@@ -123,10 +130,10 @@ class Judgement:
         It does not if it is known, or is within what rounding excuses where that is allowed.
         """
         worse = () if self.fail_on is None else VERDICTS[: VERDICTS.index(self.fail_on) + 1]
-        found = cluster.shown
-        if self.allow_rounding and not found.beyond_rounding:
+        finding = cluster.shown
+        if self.allow_rounding and not finding.beyond_rounding:
             return False
-        return (found.below or found.verdict in worse) and not self.is_known(cluster, cause)
+        return (finding.below or finding.verdict in worse) and not self.is_known(cluster, cause)
 
     def is_known(self, cluster: Cluster, cause: str) -> bool:
         """Does the baseline have this finding of this cause?"""
@@ -139,8 +146,8 @@ class Judgement:
 
     @property
     def against_the_baseline(self) -> str:
-        """One line: what is known, what is new, and what is fixed; empty without a baseline."""
-        if not self.known.found:
+        """Counts what is known, new and fixed in one line; empty without a baseline."""
+        if not self.known.by_id:
             return ""
         new = [
             d.cause
@@ -160,12 +167,12 @@ class Judgement:
         """One line about questions without an answer in time, where they fail nothing."""
         defects = self.report.defects
         slow = [(c, d.cause) for d in defects for c in d.clusters if c.shown.verdict == "slow"]
-        passed = (one for one in slow if not self.fails(*one) and not self.is_known(*one))
+        passed = (pair for pair in slow if not self.fails(*pair) and not self.is_known(*pair))
         late = sum(cluster.count for cluster, _ in passed)
         if not late:
             return ""
-        asked = f"{late:,} questions were" if late > 1 else "One question was"
-        return f"{asked} not answered in time; --fail-on slow makes this a failure."
+        subject = f"{late:,} questions were" if late > 1 else "One question was"
+        return f"{subject} not answered in time; --fail-on slow makes this a failure."
 
     @property
     def status(self) -> int:
@@ -177,9 +184,9 @@ class Judgement:
 
     @property
     def conclusion(self) -> str:
-        """One line: whether the run fails, and by which of the defects in the order shown."""
+        """Says in one line whether the run fails, and by which of the defects."""
         defects = self.report.defects
-        numbers = [str(i) for i, one in enumerate(defects, 1) if one in self.failing]
+        numbers = [str(i) for i, defect in enumerate(defects, 1) if defect in self.failing]
         if self.status == NOT_JUDGED:
             return "No verdict: too little could be judged."
         if numbers:
@@ -187,24 +194,24 @@ class Judgement:
             passes = not self.allow_rounding and not replace(self, allow_rounding=True).failing
             hint = "; it passes with --allow-rounding, as rounding to float64 explains all of this"
             return f"Failed by {many} of {len(defects)}{hint * passes}."
-        new = "new " if self.known.found else ""
+        new = "new " if self.known.by_id else ""
         by = " by more than rounding to float64" * self.allow_rounding
         worse = "" if self.fail_on is None else f" or has the verdict {self.fail_on} or a worse one"
         return f"Passed: no {new}defect is below what is proved{by}{worse}."
 
 
 def read(file: str) -> dict[str, KnownFindings]:
-    """The findings in what `symacct verify --json` wrote, of each peer."""
+    """Reads the findings of each peer from what `symacct verify --json` wrote."""
 
-    def found(row: Mapping[str, Any]) -> dict[str, KnownFindings]:
+    def known_findings(row: Mapping[str, Any]) -> dict[str, KnownFindings]:
         return {
             report["peer"]: KnownFindings(
-                {one["id"]: _known(one, report) for one in report["findings"]}
+                {finding["id"]: _known(finding, report) for finding in report["findings"]}
             )
             for report in row.get("peers", [row])
         }
 
-    return stored(file, "--json", found)
+    return stored(file, "--json", known_findings)
 
 
 def _known(row: Mapping[str, Any], report: Mapping[str, Any]) -> KnownFinding:
@@ -212,7 +219,7 @@ def _known(row: Mapping[str, Any], report: Mapping[str, Any]) -> KnownFinding:
     number = math.nan if ratio is None else float(ratio)
     severity = abs(math.log(number)) if 0 < number < math.inf else math.inf
     causes = (d["cause"] for d in report.get("defects", ()) if row["id"] in d["findings"])
-    asked = row.get("worst_asked")
-    worst = None if asked is None else Ask.of(asked["ask"], asked)
+    question = row.get("worst_asked")
+    worst = None if question is None else Ask.of(question["ask"], question)
     beyond = row.get("beyond_rounding") is not False
     return KnownFinding(row["below_proved"] is True, severity, next(causes, ""), worst, beyond)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: Relative errors between which points are drawn.
 _FLOOR, _TOP = 1e-17, 1e12
 #: The size of a dot in points, and how many times as large it is in the legend.
 _DOT, _LEGEND = 6, 2
@@ -32,11 +33,11 @@ def needs() -> None:
 
 
 def page(documents: Sequence[ReportDocument], absent: Sequence[tuple[str, str]] = ()) -> str:
-    """One page for one or several peers; `absent` are (name, why it was not run)."""
+    """Writes one page for one or several peers; `absent` are (name, why it was not run)."""
     import jinja2
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    reports = [one.report for one in documents]
+    reports = [document.report for document in documents]
     return environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
         title="symacct verify: " + (reports[0].peer if len(reports) == 1 else "all peers"),
         allowance=f"{float(reports[0].allowance if reports else ALLOWANCE):g}",
@@ -51,7 +52,7 @@ def page(documents: Sequence[ReportDocument], absent: Sequence[tuple[str, str]] 
 def _findings(defect: Defect, report: Report) -> list[dict[str, Any]]:
     """The findings of a defect, the one that every report shows before the others."""
     first = defect.worst
-    ordered = [first, *(one for one in defect.clusters if one is not first)]
+    ordered = [first, *(cluster for cluster in defect.clusters if cluster is not first)]
     return [finding_as_dict(cluster, report.command) for cluster in ordered]
 
 
@@ -63,7 +64,7 @@ def plot(points: Sequence[PlottedError]) -> str:
 
 
 def figure(points: Sequence[PlottedError]) -> Figure:
-    """The picture that `plot` writes."""
+    """Draws the relative error of each point against order, noise and rate."""
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(13, 4.2), layout="constrained")
@@ -86,6 +87,7 @@ def figure(points: Sequence[PlottedError]) -> Figure:
 def _scatter(
     axis: Axes, points: Sequence[PlottedError], of: Callable[[PlottedError], float | None]
 ) -> None:
+    """Draws the points over one number, coloured by their side of the truth."""
     sides: dict[str, tuple[str, Callable[[float], bool]]] = {
         "below the truth": ("#b00020", lambda error: error < 0),
         "above the truth": ("#1f5fa8", lambda error: error > 0),

@@ -21,6 +21,7 @@ from symacct.verify.peer.protocol import AT, HELLO_LINE, Answer, Ask
 from symacct.verify.reporting.defects import Cluster, Defect, grouped
 from symacct.version import __version__
 
+#: Bytes of a file that an earlier run wrote: larger than any report.
 _MOST_BYTES = 2**26
 _T = TypeVar("_T")
 #: Of the JSON document, described in docs/verification.md; another number when a field changes.
@@ -56,7 +57,7 @@ class PlottedError:
 
 @dataclass
 class Report:
-    """All that is said of a peer."""
+    """Everything that a run learned about a peer."""
 
     peer: str
     version: str
@@ -86,7 +87,7 @@ class Report:
     undecided: int = 0
     #: How much of each kind of question was judged, and how much is the least.
     kinds: list[Count] = field(default_factory=list)
-    least: int = 0
+    per_kind: int = 0
     #: The seconds of work that it took, and might have taken.
     worked: float | None = None
     given: float | None = None
@@ -108,7 +109,7 @@ class Report:
     @property
     def lacking(self) -> list[Count]:
         """The kinds of question of which too few could be judged."""
-        return [one for one in self.kinds if one.judged < self.least and not one.refused]
+        return [kind for kind in self.kinds if kind.judged < self.per_kind and not kind.refused]
 
     @functools.cached_property
     def defects(self) -> list[Defect]:
@@ -118,13 +119,13 @@ class Report:
     @property
     def counts(self) -> dict[str, int]:
         """How many answers there were of each verdict."""
-        found: Counter[str] = Counter()
+        totals: Counter[str] = Counter()
         for cluster in self.clusters:
-            found[cluster.shown.verdict] += cluster.count
-        return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
+            totals[cluster.shown.verdict] += cluster.count
+        return {verdict: totals[verdict] for verdict in VERDICTS if totals[verdict]}
 
     def as_dict(self) -> dict[str, Any]:
-        """The JSON document."""
+        """Returns the JSON document as a dict."""
         return {
             "peer": self.peer,
             "version": self.version,
@@ -140,7 +141,7 @@ class Report:
             "answered": self.answered,
             "judged": self.judged,
             "undecided": self.undecided,
-            "kinds": [vars(one) for one in self.kinds],
+            "kinds": [vars(kind) for kind in self.kinds],
             "enough": self.enough,
             "skipped": self.skipped,
             "searched": self.searched,
@@ -160,7 +161,7 @@ class Report:
 
 
 def defect_as_dict(defect: Defect) -> dict[str, Any]:
-    """One defect, by the ids of its findings."""
+    """Writes one defect for JSON, by the ids of its findings."""
     return {
         "cause": defect.cause,
         "advice": defect.advice,
@@ -173,39 +174,39 @@ def defect_as_dict(defect: Defect) -> dict[str, Any]:
 
 
 def finding_as_dict(cluster: Cluster, command: Sequence[str]) -> dict[str, Any]:
-    """One finding, at the simplest question that shows it."""
-    found = cluster.shown
-    truth = found.truth
+    """Writes one finding for JSON, at the simplest question that shows it."""
+    finding = cluster.shown
+    truth = finding.truth
     row: dict[str, Any] = {
-        "verdict": found.verdict,
-        "call": call(found.ask),
-        "expression": found.ask.expression,
-        "parameters": found.ask.parameters(),
-        "peer_value": value_for_json(found.answer),
+        "verdict": finding.verdict,
+        "call": call(finding.ask),
+        "expression": finding.ask.expression,
+        "parameters": finding.ask.parameters(),
+        "peer_value": value_for_json(finding.answer),
         "truth_lower": None if truth is None else decimal_text(truth.lower, up=False),
         "truth_upper": None if truth is None else decimal_text(truth.upper, up=True),
-        "ratio": finite_or_text(found.ratio),
-        "formula_matched": found.formula,
-        "reproduce": reproduce(found, command),
-        "claims": found.answer.claims,
-        "beyond_rounding": found.beyond_rounding,
-        "below_proved": found.below,
+        "ratio": finite_or_text(finding.ratio),
+        "formula_matched": finding.formula,
+        "reproduce": reproduce(finding, command),
+        "claims": finding.answer.claims,
+        "beyond_rounding": finding.beyond_rounding,
+        "below_proved": finding.below,
         "answers": cluster.count,
         "worst_ratio": finite_or_text(cluster.worst.ratio),
         "worst_expression": cluster.worst.ask.expression,
         "worst_call": call(cluster.worst.ask),
         "worst_asked": {"ask": cluster.worst.ask.kind, **cluster.worst.ask.parameters()},
-        "note": found.note,
+        "note": finding.note,
         "id": cluster.identity,
     }
-    if found.other is not None:
-        ask, answer = found.other
+    if finding.other is not None:
+        ask, answer = finding.other
         row["other"] = {"call": call(ask), "expression": ask.expression}
         row["other"]["peer_value"] = value_for_json(answer)
-    if found.before is not None:
-        row["before"] = {"call": call(found.before), "expression": found.before.expression}
-    if found.split:
-        row["excess"] = {name: finite_or_text(share) for name, share in found.split}
+    if finding.before is not None:
+        row["before"] = {"call": call(finding.before), "expression": finding.before.expression}
+    if finding.split:
+        row["excess"] = {name: finite_or_text(share) for name, share in finding.split}
     return row
 
 
@@ -220,18 +221,18 @@ def call(ask: Ask) -> str:
     return f"{ask.kind}({', '.join(given)})"
 
 
-def reproduce(found: Finding, command: Sequence[str]) -> str:
-    """Lines that show the finding in the peer alone: its own code, or the protocol's line."""
-    asks = [] if found.before is None else [found.before]
-    if found.verdict == "inconsistent" and found.other is not None:
-        other_ask, other = found.other
-        if other.reproduce and found.answer.reproduce and found.before is None:
-            return "\n".join([*other.reproduce, *_going_on(other, found.answer)])
-        if found.before is None:
+def reproduce(finding: Finding, command: Sequence[str]) -> str:
+    """Writes lines that show the finding in the peer alone: its code, or the protocol's line."""
+    asks = [] if finding.before is None else [finding.before]
+    if finding.verdict == "inconsistent" and finding.other is not None:
+        other_ask, other = finding.other
+        if other.reproduce and finding.answer.reproduce and finding.before is None:
+            return "\n".join([*other.reproduce, *_going_on(other, finding.answer)])
+        if finding.before is None:
             asks.append(other_ask)
-    elif found.answer.reproduce:
-        return "\n".join(found.answer.reproduce)
-    asks.append(found.ask)
+    elif finding.answer.reproduce:
+        return "\n".join(finding.answer.reproduce)
+    asks.append(finding.ask)
     lines = [HELLO_LINE, *(ask.line(i + 1) for i, ask in enumerate(asks))]
     return f"printf '%s\\n' {shlex.join(lines)} | {shlex.join(command)}"
 
@@ -263,7 +264,7 @@ class StoredError(SymacctError):
 
 
 def stored(file: str, option: str, read: Callable[[Any], _T]) -> _T:
-    """What `read` has of the JSON that an earlier run wrote by this option."""
+    """Reads by `read` the JSON that an earlier run wrote by this option."""
     try:
         with Path(file).open("rb") as stream:
             text = stream.read(_MOST_BYTES + 1)
@@ -272,8 +273,8 @@ def stored(file: str, option: str, read: Callable[[Any], _T]) -> _T:
         return read(json.loads(text))
     except OSError as error:
         hint = f"write it first with {option} FILE" if isinstance(error, FileNotFoundError) else ""
-        found = f"{echo(file)}: cannot be read ({reason(error)})"
-        raise StoredError(found, remedy=hint) from None
+        problem = f"{echo(file)}: cannot be read ({reason(error)})"
+        raise StoredError(problem, remedy=hint) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoredError(
             f"{echo(file)}: found {type(error).__name__} {echo(error)}, "

@@ -63,7 +63,7 @@ def order(ask):
 
 
 def orders(ask):
-    """(the orders as they are passed, the place of the one asked for; None for a scalar)"""
+    """Returns (the orders as they are passed, the place of the order asked for or None)."""
     import numpy as np
 
     x, way = ask["alpha_float"], ask["how"].get("alpha")
@@ -130,7 +130,7 @@ def answered(value, begun, lines, **more):
 
 
 def hello_of(distribution, kinds, asks, **more):
-    """Who computes, and what may be asked: `kinds` are (mechanism, sampling, adjacency)."""
+    """Builds the hello of a package from `kinds`, which are (mechanism, sampling, adjacency)."""
     return {
         "peer": distribution,
         "version": importlib.metadata.version(distribution),
@@ -151,29 +151,30 @@ def hello_of(distribution, kinds, asks, **more):
 def module_at(place, needed):
     """The module at a place below sys.path, run from its file."""
     places = [Path(path) / place for path in sys.path]
-    found = next((path for path in places if path.exists()), None)
-    if found is None:
+    file = next((path for path in places if path.exists()), None)
+    if file is None:
         raise ImportError(f"no {place} on sys.path: needed {needed}")
-    return types.SimpleNamespace(**runpy.run_path(str(found)))
+    return types.SimpleNamespace(**runpy.run_path(str(file)))
 
 
 def loading(place):
     """The lines that load it, for whoever reproduces a value."""
-    found = f"next(str(p) for s in sys.path if (p := Path(s) / {place!r}).exists())"
+    source = f"next(str(p) for s in sys.path if (p := Path(s) / {place!r}).exists())"
     return [
         "import runpy, sys, types; from pathlib import Path; import numpy as np",
-        f"peer = types.SimpleNamespace(**runpy.run_path({found}))",
+        f"peer = types.SimpleNamespace(**runpy.run_path({source}))",
     ]
 
 
 def by_module(place, needed, functions, spent, taken=lambda ask, at: at, summed=None):
-    """answer(ask) of a module with compute_rdp and get_privacy_spent.
+    """Returns answer(ask) of a module with compute_rdp and get_privacy_spent.
 
     `functions` are those for the samplings; `taken` gives the orders as the module has them;
     `spent(peer, ask, at, rdp)` has (value, order, source), `summed` as `total_rdp` (RDP, source).
     """
 
     def answer(ask):
+        """Computes RDP, or ε or δ by RDP, with the lines that reproduce it."""
         peer, given, way = module_at(place, needed), steps_of(ask, functions), after(ask)
         at, index = ask.get("orders_float", DEFAULT_ORDERS), None
         if ask["ask"] == "rdp":
@@ -229,7 +230,7 @@ def total_rdp(peer, ask, given, at):
 
 
 def speak(*peers):
-    """Answer line by line as the peer that the command names, or the first.
+    """Answers line by line as the peer that the command names, or the first.
 
     Each is a name, a hello() and an answer(ask), which give an answer's fields or raise.
     """
