@@ -1,5 +1,6 @@
 """What a seed asks of every peer: all pairs of sizes, and all ways in which parts differ."""
 
+import functools
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -33,7 +34,13 @@ BOTH = Support("ZCDP", asks=ENDS)
 HELLO = Hello("p", "1", (SAMPLED, PLAIN, LIES, TREE, NOISE, BOTH), compose=True)
 
 
+#: The questions of HELLO, drawn once for each seed.
+drawn = functools.cache(lambda seed: list(covering.covering(HELLO, QUICK, seed)))
+
+
 def asked(extent=QUICK, seed=0, hello=HELLO):
+    if (extent, hello) == (QUICK, HELLO):
+        return drawn(seed)
     return list(covering.covering(hello, extent, seed))
 
 
@@ -57,11 +64,11 @@ def test_any_two_levels_of_two_numbers_meet(sizes):
 
 
 def test_the_seed_alone_decides():
-    assert asked(seed=1) == asked(seed=1)
+    assert asked(seed=1) == list(covering.covering(HELLO, QUICK, 1))
     assert asked(seed=1) != asked(seed=2)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_kind_of_number_is_left_out(seed):
     found = asked(seed=seed)
     parts = [part for ask in found for part in ask.parts]
@@ -86,7 +93,7 @@ def test_no_kind_of_number_is_left_out(seed):
     assert any(value != "0" for p in parts for name, value in p.parameters if name == "xi")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_more_runs_are_allowed_than_a_uint16_and_a_uint32_hold(seed):
     """By the ρ that the ε and δ leave, which is about as much as the exact profile leaves."""
     found = [ask for ask in asked(seed=seed) if ask.kind == "runs"]
@@ -96,7 +103,7 @@ def test_more_runs_are_allowed_than_a_uint16_and_a_uint32_hold(seed):
     assert any(runs > 2**32 for runs in allowed)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_unlike_parts_are_composed_at_the_order_one_and_near_it(seed):
     found = [a for a in asked(seed=seed) if a.kind == "rdp" and len(set(a.parts)) > 1]
     at_one = [ask for ask in found if ask.at == "1"]
@@ -108,7 +115,7 @@ def test_unlike_parts_are_composed_at_the_order_one_and_near_it(seed):
     assert any(part.sampling != "none" for ask in near for part in ask.parts)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", ENDS)
 def test_parts_differ_in_each_of_their_numbers_alone_and_in_all(seed, kind):
     found = [a.parts for a in asked(seed=seed) if a.kind == kind and len(a.parts) > 1]

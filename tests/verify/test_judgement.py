@@ -94,9 +94,109 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_what_has_another_cause_is_another_defect(name):
-    assert len(report(*HALVED, OTHERS[name]).defects) == 2
+def at_parts(one, *parts, **more):
+    """The finding at a question about other parts."""
+    return replace(one, ask=replace(one.ask, parts=parts, **more))
+
+
+def rounded(verdict, value, at):
+    return found(verdict, value, at=at, beyond_rounding=False)
+
+
+HALF = HALVED[0]
+MANY, MANY_SAMPLED = (replace(part(sampling=s), count=6) for s in ("none", "poisson"))
+WITHIN = replace(part(), inner=3, count=6)
+SEVERAL = [at_parts(HALF, MANY), at_parts(HALF, MANY_SAMPLED)]
+SPENT = found("unsound", "1/2", kind="epsilon", at="1e-5", converted=True)
+TOGETHER = at_parts(HALF, part(sampling="none"), part())
+NEAR_1, BEYOND = (
+    [found("unsound", "1/2", at=at, sampling=s) for s in ("none", "poisson")]
+    for at in ("1", "5000")
+)
+PLAIN = found("unsound", "1/2", sampling="none")
+REPEATED = found("inconsistent", 1, how=(("count", "repeat"),), other=(HALF.ask, HALF.answer))
+CURVES = "too small: poisson: add/remove"
+#: (findings, the causes of their defects)
+CASES = {
+    "both sides": ([*HALVED, found("loose", 2)], [f"too small and too large{CURVES[9:]}"]),
+    "several runs only": (SEVERAL, ["too small: several runs"]),
+    "several runs, and one elsewhere": (
+        [*SEVERAL, found("unsound", "1/2", at="100")],
+        ["too small: several runs", f"{CURVES}: Gaussian"],
+    ),
+    "ε of several runs": ([*SEVERAL, at_parts(SPENT, MANY_SAMPLED)], ["too small: several runs"]),
+    "ε of several runs of samples of several": (
+        [*SEVERAL, at_parts(HALF, WITHIN), at_parts(SPENT, WITHIN)],
+        ["too small: several runs"],
+    ),
+    "several runs in a sample only": (
+        [at_parts(HALF, replace(WITHIN, count=1)), at_parts(HALF, WITHIN, at="100")],
+        ["too small: several runs in a sample"],
+    ),
+    "orders near 1 only": (NEAR_1, ["too small: orders near 1"]),
+    "orders beyond 4096 only": (BEYOND, ["too small: orders beyond 4096"]),
+    "orders near 1 and inside": (
+        [*NEAR_1, PLAIN],
+        ["too small: none: add/remove: Gaussian", "too small: orders near 1"],
+    ),
+    "orders beyond 4096 and inside": (
+        [*BEYOND, PLAIN],
+        ["too small: none: add/remove: Gaussian", "too small: orders beyond 4096"],
+    ),
+    "several relations": (
+        [at_parts(HALF, part(), adjacency=a) for a in ("add_remove", "replace_one")],
+        ["too small: poisson: Gaussian"],
+    ),
+    "a composition of a wrong part": ([*HALVED, TOGETHER], [CURVES]),
+    "compositions alone": (
+        [TOGETHER, replace(TOGETHER, ask=replace(TOGETHER.ask, at="3"))],
+        ["too small: in a composition"],
+    ),
+    "a wrong conversion": (
+        [found("unsound", "1/2", kind="epsilon", at="1e-5")],
+        ["too small: ε and δ: poisson: add/remove: Gaussian"],
+    ),
+    "too small by rounding beside a wrong curve": (
+        [*HALVED, rounded("unsound", "1/2", "1.001")],
+        [CURVES],
+    ),
+    "too large by rounding next to 1": ([*HALVED, rounded("loose", "1.000001", "1.001")], [CURVES]),
+    "too large by rounding elsewhere": (
+        [*HALVED, rounded("loose", "1.000001", "100")],
+        [CURVES, "rounding to float64"],
+    ),
+    "too small by rounding beside too large": (
+        [found("loose", 2), rounded("unsound", "1/2", "2")],
+        ["rounding to float64", "too large: poisson: add/remove: Gaussian"],
+    ),
+    "too large by rounding beside too small": (
+        [found("unsound", "0.98", at="50"), rounded("loose", "1.000001", "41")],
+        [f"{CURVES}: Gaussian"],
+    ),
+    "another way of writing a wrong curve": ([*HALVED, REPEATED], [CURVES]),
+    "an unexplained change": (
+        [found("inconsistent", "1/2")],
+        ["depends on what was asked before"],
+    ),
+} | {
+    name: ([*HALVED, OTHERS[name]], [CURVES, cause])
+    for name, cause in {
+        "another sampling": "too small: none: add/remove: Gaussian",
+        "the other side": "too large: poisson: add/remove: Gaussian",
+        "another way of writing": "written another way: count = repeat",
+        "what was asked before": "depends on what was asked before",
+        "rounding": "rounding to float64",
+        "an exception": "exception: ValueError",
+        "not a number": "nan: poisson",
+        "infinite": "inf: poisson",
+        "slow": "slow: poisson",
+    }.items()
+}
+
+
+@pytest.mark.parametrize(("findings", "causes"), CASES.values(), ids=CASES)
+def test_findings_of_one_cause_are_one_defect(findings, causes):
+    assert [defect.cause for defect in report(*findings).defects] == causes
 
 
 def test_an_answer_that_changes_after_another_question_is_no_wrong_curve():
@@ -104,14 +204,6 @@ def test_an_answer_that_changes_after_another_question_is_no_wrong_curve():
     seen.clusters[0].simple = replace(HALVED[0], verdict="inconsistent", before=HALVED[1].ask)
     cause = "depends on what was asked before"
     assert [len(d.clusters) for d in seen.defects if d.cause == cause] == [2]
-    unexplained = report(found("inconsistent", "1/2"))
-    assert [defect.cause for defect in unexplained.defects] == [cause]
-
-
-def test_another_way_of_writing_that_shows_a_wrong_curve_is_no_defect_beside_it():
-    usual = (HALVED[0].ask, HALVED[0].answer)
-    way = found("inconsistent", 1, how=(("count", "repeat"),), other=usual)
-    assert len(report(*HALVED, way).defects) == 1
 
 
 NEARLY_1 = 1 - Fraction(1, 10**12)
@@ -140,20 +232,6 @@ def test_another_way_of_writing_shows_a_wrong_curve_where_the_usual_way_may_be_w
     assert len(report(*HALVED, replace(way, truth=truth)).defects) == causes
 
 
-def test_what_rounding_would_explain_belongs_to_a_curve_that_is_wrong_anyway():
-    near_1 = found("unsound", "1/2", at="1.001", beyond_rounding=False)
-    assert len(report(*HALVED, near_1).defects) == 1
-    for at, defects in (("1.001", 1), ("100", 2)):
-        above = found("loose", "1.000001", at=at, beyond_rounding=False)
-        assert len(report(*HALVED, above).defects) == defects
-
-
-def test_what_is_too_small_by_rounding_alone_is_not_shown_for_what_is_too_large():
-    small = found("unsound", "1/2", beyond_rounding=False)
-    causes = [d.cause for d in report(found("loose", 2), small).defects]
-    assert causes == ["rounding to float64", "too large: poisson: add/remove: Gaussian"]
-
-
 def test_types_that_are_handled_alike_are_one_defect_wherever_they_are_met():
     def typed(way, value, key="numbers", **more):
         return found("inconsistent", value, how=((key, way),), **more)
@@ -169,56 +247,6 @@ def test_types_that_are_handled_alike_are_one_defect_wherever_they_are_met():
     ]
 
 
-def test_both_sides_of_one_kind_of_question_are_one_defect():
-    (defect,) = report(*HALVED, found("loose", 2)).defects
-    assert defect.cause == "too small and too large: poisson: add/remove"
-
-
-def test_what_is_so_for_several_runs_only_is_one_defect():
-    many = [replace(part(sampling=s), count=6) for s in ("none", "poisson")]
-    seen = [replace(HALVED[0], ask=Ask("rdp", (one,), "2")) for one in many]
-    assert [defect.cause for defect in report(*seen).defects] == ["too small: several runs"]
-    assert len(report(*seen, found("unsound", "1/2", at="100")).defects) == 2
-
-
-def test_ends_of_several_runs_belong_to_curves_that_are_wrong_for_several_runs():
-    several = [replace(part(sampling=s), count=6) for s in ("none", "poisson")]
-    seen = [replace(HALVED[0], ask=Ask("rdp", (one,), "2")) for one in several]
-    spent = found("unsound", "1/2", kind="epsilon", at="1e-5", converted=True)
-    spent = replace(spent, ask=replace(spent.ask, parts=(several[1],)))
-    assert [defect.cause for defect in report(*seen, spent).defects] == ["too small: several runs"]
-
-
-def test_ends_of_several_runs_of_samples_of_several_are_no_other_defect():
-    alone = [replace(part(sampling=s), count=6) for s in ("none", "poisson")]
-    within = replace(part(), inner=3, count=6)
-    seen = [replace(HALVED[0], ask=Ask("rdp", (one,), "2")) for one in (*alone, within)]
-    spent = found("unsound", "1/2", kind="epsilon", at="1e-5", converted=True)
-    spent = replace(spent, ask=replace(spent.ask, parts=(within,)))
-    assert [defect.cause for defect in report(*seen, spent).defects] == ["too small: several runs"]
-
-
-def test_what_is_so_for_several_runs_in_a_sample_only_is_one_defect():
-    whole = [replace(part(), inner=3, count=n) for n in (1, 6)]
-    seen = [found("unsound", "1/2", at=at) for at in ("2", "100")]
-    seen = [replace(f, ask=replace(f.ask, parts=(p,))) for f, p in zip(seen, whole, strict=True)]
-    assert [d.cause for d in report(*seen).defects] == ["too small: several runs in a sample"]
-
-
-@pytest.mark.parametrize(("at", "end"), [("1", "near 1"), ("5000", "beyond 4096")])
-def test_what_is_so_at_an_end_of_the_orders_only_is_one_defect(at, end):
-    seen = [found("unsound", "1/2", at=at, sampling=s) for s in ("none", "poisson")]
-    assert [defect.cause for defect in report(*seen).defects] == [f"too small: orders {end}"]
-    inside = found("unsound", "1/2", sampling="none")
-    assert len(report(*seen, inside).defects) == 2
-
-
-def test_what_is_so_under_several_relations_is_one_defect():
-    relations = ("add_remove", "replace_one")
-    seen = [replace(HALVED[0], ask=replace(HALVED[0].ask, adjacency=r)) for r in relations]
-    assert [defect.cause for defect in report(*seen).defects] == ["too small: poisson: Gaussian"]
-
-
 def test_of_a_peer_that_remembers_only_what_a_new_process_does_too_is_apart():
     seen = report(*HALVED, found("loose", 2, sampling="none"), found("inconsistent", 3))
     assert len(seen.defects) == 3
@@ -226,13 +254,6 @@ def test_of_a_peer_that_remembers_only_what_a_new_process_does_too_is_apart():
         cluster.alone = cluster.shown.verdict == "unsound"
     del seen.defects
     assert len(seen.defects) == 2
-
-
-def test_a_composition_belongs_to_the_part_that_is_wrong():
-    ask = Ask("rdp", (part(sampling="none"), part()), "2")
-    assert len(report(*HALVED, replace(HALVED[0], ask=ask)).defects) == 1
-    alone = report(replace(HALVED[0], ask=ask), replace(HALVED[0], ask=replace(ask, at="3")))
-    assert [defect.cause for defect in alone.defects] == ["too small: in a composition"]
 
 
 def test_no_finding_is_lost_and_every_cause_is_told_apart():
@@ -243,11 +264,6 @@ def test_no_finding_is_lost_and_every_cause_is_told_apart():
     assert len(all_of_them.defects) == 1 + len(OTHERS)
 
 
-def test_a_wrong_conversion_is_a_defect_of_its_own():
-    (defect,) = report(found("unsound", "1/2", kind="epsilon", at="1e-5")).defects
-    assert defect.cause == "too small: ε and δ: poisson: add/remove: Gaussian"
-
-
 @pytest.mark.parametrize(
     ("given", "fail_on", "status"),
     [
@@ -256,6 +272,7 @@ def test_a_wrong_conversion_is_a_defect_of_its_own():
         ({"findings": [found("loose", 2)]}, "loose", 1),
         ({"findings": [found("loose", 2)]}, "slow", 0),
         ({"findings": HALVED}, None, 1),
+        ({"findings": HALVED}, "unsound", 1),
         ({"judged": 0}, None, 3),
         ({"judged": 49}, None, 3),
         ({"judged": 50}, None, 0),
@@ -503,10 +520,3 @@ def test_advice_is_for_rounding_and_too_few_orders():
     rounded = found("negative", "-1.5", beyond_rounding=False)
     assert all(report(one).defects[0].advice for one in (loose, rounded))
     assert all(not one.advice for one in report(*HALVED).defects)
-
-
-def test_what_rounding_makes_too_large_does_not_turn_too_small_into_both():
-    small = found("unsound", "0.98", at="50")
-    above = found("loose", "1.000001", at="41", beyond_rounding=False)
-    (defect,) = report(small, above).defects
-    assert defect.cause == "too small: poisson: add/remove: Gaussian"

@@ -19,7 +19,6 @@ from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.peer.protocol import Ask, AskedPart
-from tests.thinning import covering
 
 PEER = Path(__file__).with_name("profile_accountant.py")
 HOW = {"count": ["number", "repeat"]}
@@ -56,45 +55,29 @@ def test_two_ways_of_writing_that_are_both_too_small_are_no_finding_beside_it(tm
     assert "inconsistent" not in counts
 
 
-LAWS = [
-    1000 * PoissonSubsample(Gaussian(2), "1/100"),
-    2000 * PoissonSubsample(Laplace(2), "1/100"),
-    30 * PoissonSubsample(Gaussian(3), "1/10") + 5 * parse("RandomizedResponse(11/20)"),
-]
+#: A part of a question for each law of which verify's own truth is compared.
+LAWS = {
+    1000 * PoissonSubsample(Gaussian(1), "1/100"): ("1", "1/100", 1000),
+    600_000 * PoissonSubsample(Gaussian(5), "1/1000"): ("5", "1/1000", 600_000),
+    2000 * PoissonSubsample(Laplace(2), "1/100"): None,
+    30 * PoissonSubsample(Gaussian(3), "1/10") + 5 * parse("RandomizedResponse(11/20)"): None,
+}
 
 
-@covering()
 @pytest.mark.parametrize("m", LAWS, ids=repr)
-@pytest.mark.parametrize("what", ["epsilon", "delta"])
-def test_assert_sound_knows_the_truth(m, what):
-    ask = m.epsilon if what == "epsilon" else m.delta
-    at = ["1e-5"] if what == "epsilon" else ["1/4"]
-
-    def truth(x):
-        return float(ask(x, digits=13, conversion="exact").asked)
-
-    assert assert_sound(truth, m, what=what, at=at) == 1
-    with pytest.raises(UnsoundError, match="of the truth"):
-        assert_sound(lambda x: 0.995 * truth(x), m, what=what, at=at)
-
-
-SETTINGS = [(1, "1/100", 1000), (5, "1/1000", 600_000), ("4/5", "1/20", 200)]
-
-
-@pytest.mark.parametrize(("sigma", "gamma", "steps"), SETTINGS)
-@pytest.mark.parametrize("lowered", ["epsilon", "delta"])
-def test_two_planted_accountants_half_a_percent_too_small(sigma, gamma, steps, lowered):
-    """One says 0.995 ε(δ), the other 0.995 δ(ε): by assert_sound and by verify's own verdict."""
-    m, accountant = steps * PoissonSubsample(Gaussian(sigma), gamma), Accountant(13)
-    at = "1e-6" if lowered == "epsilon" else "3/2"
-    right = float(getattr(accountant, lowered)(m, at, "exact").asked)
+@pytest.mark.parametrize(("lowered", "at"), [("epsilon", "1e-6"), ("delta", "3/2")])
+def test_half_a_percent_less_is_found(m, lowered, at):
+    """Of ε(δ) and of δ(ε): by assert_sound, and by the truth that verify judges by."""
+    right = float(getattr(Accountant(13), lowered)(m, at, "exact").asked)
     assert assert_sound(lambda _: right, m, what=lowered, at=[at]) == 1
     with pytest.raises(UnsoundError, match=r"0\.995"):
         assert_sound(lambda _: 0.995 * right, m, what=lowered, at=[at])
-    part = AskedPart("Gaussian", (("sigma", str(sigma)),), "poisson", gamma, steps)
-    truth = Oracle().truth(Ask(lowered, (part,), at))
-    assert truth.exact
-    assert 0.995 * right < truth.lower <= right * (1 + 1e-12)
+    if LAWS[m] is not None:
+        sigma, gamma, steps = LAWS[m]
+        part = AskedPart("Gaussian", (("sigma", sigma),), "poisson", gamma, steps)
+        truth = Oracle().truth(Ask(lowered, (part,), at))
+        assert truth.exact
+        assert 0.995 * right < truth.lower <= right * (1 + 1e-12)
 
 
 def test_a_sample_of_fixed_size_is_held_to_its_lower_bound():
@@ -124,9 +107,8 @@ def test_a_share_of_what_a_pld_accountant_says_is_found_where_it_is_taken(settin
     said, one = float(PLD[setting]), Gaussian(sigma)
     m = steps * (one if gamma is None else PoissonSubsample(one, gamma))
     assert assert_sound(lambda _: said, m, what="epsilon", at=["1e-5"]).width < 1 + 1e-9
-    for share in (0.5, 0.9, 0.99, 0.995):
-        with pytest.raises(UnsoundError, match=f"{share}.* of the truth"):
-            assert_sound(lambda _, share=share: share * said, m, what="epsilon", at=["1e-5"])
+    with pytest.raises(UnsoundError, match=r"0\.995.* of the truth"):
+        assert_sound(lambda _: 0.995 * said, m, what="epsilon", at=["1e-5"])
 
 
 def test_a_function_of_whole_orders_is_told_how_to_be_asked():
