@@ -56,9 +56,7 @@ def test_every_sentence_is_one_and_every_report_has_them(capsys):
 @pytest.mark.parametrize(
     ("body", "formula"),
     [
-        ("value * 4", "twice the sensitivity or half the noise, as of a record replaced"),
         ("value / 4", "half the sensitivity or twice the noise"),
-        ("value * 1.2345", "every answer is 1.2345 times the truth"),
         (
             "value / math.log(2)",
             "every answer is 1.442695 times the truth = 1/ln 2: bits in place of nats",
