@@ -104,7 +104,7 @@ class RandomizedResponse(ResponsePair):
         simple=("0.75", "0.6", "0.9", "0.99"),
         typical=(0.55, 0.95),
         drawn=(1e-6, 0.499),
-        covered=((0.51, 0.6), (0.6, 0.8), (0.8, 0.99), (0.05, 0.2), (0.2, 0.45)),
+        covered=((0.51, 0.6), (0.6, 0.8), (0.8, 0.99), (0.05, 0.2), (0.2, 0.45), "0.999999"),
         rho=lambda p: math.log(p / (1 - p)) ** 2 / 2,
         is_scale=False,
         is_probability=True,

@@ -539,6 +539,13 @@ _LEAVES_FAULTS = {
         "leaves",
         (rdp("4", part("RandomizedResponse", "0.2")),),
     ),
+    "answers at most p = .9999": Fault(
+        "    return bounded(alpha, abs(math.log1p((2 * p - 1) / (1 - p))))",
+        "    p = min(p, 0.9999)\n    return bounded(alpha, abs(math.log1p((2 * p - 1) / (1 - p))))",
+        "unsound",
+        "leaves",
+        (rdp("2", part("RandomizedResponse", "0.999999")),),
+    ),
     "the exponential mechanism's ε²/8 for every pure ε": Fault(
         "def pure(alpha, epsilon):\n    return bounded(alpha, epsilon)",
         "def pure(alpha, epsilon):\n"
@@ -807,6 +814,15 @@ _INCONSISTENT = {
         "inconsistent",
         "renyi",
         (_INNER, _INNER.built(count="repeat")),
+    ),
+    "no more than a thousand repeats": Fault(
+        '            for _ in range(part["count"]):\n',
+        '            for _ in range(min(part["count"], 1000)):\n',
+        "inconsistent",
+        "renyi",
+        tuple(
+            rdp("4", gaussian("20", count=1500)).built(**how) for how in ({}, {"count": "repeat"})
+        ),
     ),
     "decimals of two places": Fault(
         "        return Decimal(text)\n",

@@ -43,12 +43,12 @@ def differ(a, b):
     return abs(a.finite - b.finite) > ALLOWANCE * max(abs(a.finite), abs(b.finite))
 
 
-def test_there_are_sixty():
+def test_there_are_many_of_each_kind():
     kinds = [fault.kind for fault in FAULTS.values()]
     assert {kind: kinds.count(kind) for kind in kinds} == {
-        "unsound": 40,
+        "unsound": 41,
         "loose": 12,
-        "inconsistent": 8,
+        "inconsistent": 9,
     }
     assert not FAULTS.keys() & KNOWN.keys()
     edited = {(old, new) for old, new, *_ in KNOWN.values()}

@@ -81,8 +81,9 @@ def test_every_row_is_met_early():
 def test_variants_have_numbers_of_their_own():
     base = Ask("rdp", (gaussian("2", 6),), "3")
     built = list(questions.variants(HELLO, base, questions.whole_sizes()))
-    assert [dict(ask.how) for ask in built] == [{"count": "repeat"}, {"alpha": "int"}]
-    assert len({ask.parts for ask in [base, *built]}) == 3
+    assert [dict(ask.how) for ask in built] == [*[{"count": "repeat"}] * 2, {"alpha": "int"}]
+    assert [ask.parts[0].count for ask in built] == [6, 1500, 6]
+    assert len({ask.parts for ask in [base, *built]}) == 4
 
 
 def test_numbers_of_more_than_five_decimals_are_written_in_every_type_of_fractions():

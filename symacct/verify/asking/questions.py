@@ -329,8 +329,13 @@ def variants(hello: Hello, ask: Ask, sizes: Iterator[int]) -> Iterator[Ask]:
                 moved = fractional if hello.offers(fractional) else moved
             if way != HOW[key][0] and _makes_sense(moved, key, way):
                 yield moved.built(**{key: way})
+                if key == "count" and ask.kind == "rdp" and len(moved.parts) == 1:
+                    many = replace(moved.parts[0], count=_MANY_RUNS)
+                    yield replace(moved, parts=(many,)).built(count=way)
 
 
+#: Runs of a question that is composed one by one as well, as a list of few never ends early.
+_MANY_RUNS = 1500
 #: The types of whole numbers alone.
 _WHOLE_TYPES = ("int", "numpy.int64", "int_array")
 #: Above a whole number: 1/64, which every other type has exactly. To five decimals it is rounded.
