@@ -417,9 +417,9 @@ def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> D
     """
     first, last = ends
     count = max(2, -floor((first - last) / step))
-    losses = [first + step * j for j in range(count + 1)]
-    places = [arb(0), *(y.exp() for y in losses)]
-    values = [arb(1), *(part.hockey_stick(y, reverse) for y in losses)]
+    losses = [first + step * j for j in deadline.each(range(count + 1))]
+    places = [arb(0), *(y.exp() for y in deadline.each(losses))]
+    values = [arb(1), *(part.hockey_stick(y, reverse) for y in deadline.each(losses))]
     apart = _differences(places)
     slopes = [v / a for v, a in zip(_differences(values), apart, strict=True)]
     weights = _differences([arb(-1), *slopes, arb(0)])
