@@ -477,7 +477,7 @@ class LatticePair(FiniteMasses, WholeNumberShift):
 
     @property
     def masses(self) -> Masses:  # type: ignore[override]
-        """Those of the noise, listed when they are asked for."""
+        """The noise lists its masses when they are asked for."""
         masses: Masses = self.noise.masses
         return masses
 
@@ -554,7 +554,7 @@ class TwoAnswers(ResponseLaws):
 
     @property
     def two_laws(self) -> tuple[Any, Any] | None:  # type: ignore[override]
-        """The same where p is rational."""
+        """Both laws' probabilities where p is rational, else None."""
         first, second = self.masses
         return (first, second) if isinstance(self.p, Fraction) else None
 
