@@ -692,7 +692,7 @@ class Accountant:
         with self._asking(), precision(first_bits(digits)):
             exact = proved_conversion(TRUE)
             assert isinstance(exact, WholeProfile)  # noqa: S101  # it is registered as that
-            return exact.lower_bound(m, asks_epsilon, value, digits)
+            return exact.lower_bound(m.rewritten, asks_epsilon, value, digits)
 
     def _check(self, question: EpsilonDelta) -> None:
         """Raises the error of a question that no conversion answers with a guarantee."""

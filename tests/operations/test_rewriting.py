@@ -25,6 +25,8 @@ from symacct import (
     SubsampleWithoutReplacement,
     parse,
 )
+from symacct.kernel.claims import ADD_REMOVE
+from symacct.kernel.operation import Operation
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.mechanisms import ScalarGaussian
 from tests.support import decimal_overlaps, overlap
@@ -181,3 +183,25 @@ def test_open_rates_are_multiplied():
     assert ALPHA in nested.formula().free_symbols
     values = {q: "1/2", r: "1/4"}
     assert nested.subs(values).rdp(3).lower == PoissonSubsample(Gaussian(2), "1/8").rdp(3).lower
+
+
+class Halved(Operation):
+    """An operation of one's own that has the curve of a sample of half of the records."""
+
+    def __new__(cls, mechanism):
+        return cls._intern(mechanism=mechanism)
+
+    fixed_adjacency = read_adjacency = ADD_REMOVE
+
+    def _of_same_curve(self):
+        return PoissonSubsample(self.mechanism, "1/2"), "half of the records are drawn"
+
+    def _infer(self):
+        return self.rewritten.claim
+
+
+def test_lower_bounds_are_those_of_the_mechanism_of_the_same_curve():
+    own, known = Halved(Gaussian(2)), PoissonSubsample(Gaussian(2), "1/2")
+    assert str(own.lower_epsilon("1e-5", digits=8)) == str(known.lower_epsilon("1e-5", digits=8))
+    assert str(own.lower_delta("1/3", digits=8)) == str(known.lower_delta("1/3", digits=8))
+    assert own.lower_epsilon("1e-5").lower > 1
