@@ -84,7 +84,7 @@ class Adjacency:
         suffix = f", groups of {self.group}" if self.group > 1 else ""
         return self.relation.value + suffix
 
-    def meet(self, other: Adjacency, subject: str) -> Adjacency:
+    def meet(self, other: Adjacency, what: str) -> Adjacency:
         """The pairs of datasets that belong to both relations.
 
         A curve for groups also holds for smaller groups. Groups of 2 under add/remove contain every
@@ -104,7 +104,7 @@ class Adjacency:
         names = " and ".join(sorted(side.relation.value for side in (self, other)))
         remedy = "GroupPrivacy(m, 2) turns an add_remove curve into one that covers replace_one"
         raise AdjacencyError(
-            f"{subject}: found {names} together, needed one neighbouring relation",
+            f"{what}: found {names} together, needed one neighbouring relation",
             remedy=remedy if added is not None and replaced is not None else "",
         )
 

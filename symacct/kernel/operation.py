@@ -62,13 +62,13 @@ class Operation(Node):
         HOMES["theorems"].open()
         return super()._interned(key, **fields)
 
-    def carried(self, premises: Iterable[Claim], subject: str) -> list[Claim]:
+    def carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
         """The premises as claims for the relation of the result; AdjacencyError where none fit."""
         if self.fixed_adjacency == self.read_adjacency:
             return list(premises)
-        subject = f"{subject}, which reads the mechanism for {self.read_adjacency} neighbours"
+        what = f"{what}, which reads the mechanism for {self.read_adjacency} neighbours"
         read = [
-            narrowed_claim(premise, premise.adjacency.meet(self.read_adjacency, subject))
+            narrowed_claim(premise, premise.adjacency.meet(self.read_adjacency, what))
             for premise in premises
         ]
         return [replace(premise, adjacency=self.fixed_adjacency) for premise in read]

@@ -102,6 +102,8 @@ class DiscreteGaussianSum(Mechanism):
         """Of one whole number, moved by as many as the sensitivity has."""
         if self.dimension > 1:
             return Unknown("dimension=1, for which the worst two laws are known")
+        if isinstance(self.sensitivity, sympy.Expr) and self.sensitivity.free_symbols:
+            return Unknown("a sensitivity that is a number")
         if (size := math.floor(self.sensitivity)) == 0:
             return Alike()
         noise = SummedNoise(self.sigma, self.parties, size)
