@@ -75,11 +75,16 @@ def unpacked(text: str) -> Answer:
     return dict(zip(keys, text.split(" ", len(keys) - 1), strict=True))
 
 
-def asked(question: Callable[[sa.Node], Any], m: sa.Node, seconds: float) -> Answer | None:
-    """The answer as it is stored; None where it takes longer than the seconds."""
+def asked(
+    question: Callable[[sa.Node], Any], m: sa.Node, seconds: float, best_in: int = 10
+) -> Answer | None:
+    """The answer as it is stored; None where it takes longer than the seconds.
+
+    `best_in` are the seconds of what is the smallest number that is proved in time.
+    """
     began = time.process_time()
     try:
-        with warnings.catch_warnings(), sa.limits(seconds=10), deadline.within(seconds):
+        with warnings.catch_warnings(), sa.limits(seconds=best_in), deadline.within(seconds):
             warnings.simplefilter("ignore")
             found = written(question(m))
     except deadline.OutOfTimeError:
@@ -125,8 +130,12 @@ def faults(row: Answer) -> list[str]:
         said.append(f"{text}: its text or JSON is another expression")
     answers = {name: unpacked(answer) for name, answer in row["answers"].items()}
     for name, was in answers.items():
-        now = asked(QUESTIONS[name], m, SECONDS_TO_KEEP)
-        why = "no answer in time" if now is None else fault(name, was, now, answers)
+        why = ""
+        for best_in in (10, 25):  # on a busy machine as many seconds prove less
+            now = asked(QUESTIONS[name], m, SECONDS_TO_KEEP, best_in)
+            why = "no answer in time" if now is None else fault(name, was, now, answers)
+            if not why:
+                break
         if why:
             said.append(f"{text}: {name}: {why}; was {was}, is {now}")
     return said
