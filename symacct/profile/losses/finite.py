@@ -129,15 +129,15 @@ class Atoms(Part):
     # Proved in docs/proofs/allocations.md, Lemma allocated-laws.
     def allocated(self, steps: int) -> Atoms:
         """Average over the steps by how often each outcome occurs; what only P has reveals all."""
-        shared = [(p, q) for p, q in self.laws if q != 0]
+        shared = [(p / q, q) for p, q in self.laws if q != 0]
         ways = math.comb(steps + len(shared) - 1, steps)
         limits.check("outcomes", ways, "outcomes of all the runs that a record may be in")
         masses: list[tuple[Exact, Exact]] = [(p, q) for p, q in self.laws if q == 0]
-        for counts in _counts(steps, len(shared)):
+        for counts in deadline.each(_counts(steps, len(shared))):
             q, mean = Fraction(math.factorial(steps)), Fraction(0)
-            for (p_mass, q_mass), k in zip(shared, counts, strict=True):
+            for (ratio, q_mass), k in zip(shared, counts, strict=True):
                 q *= q_mass**k / Fraction(math.factorial(k))
-                mean += Fraction(k, steps) * (p_mass / q_mass)
+                mean += Fraction(k, steps) * ratio
             masses.append((q * mean, q))
         return Atoms(tuple(masses))
 
