@@ -77,7 +77,7 @@ def _power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
     rows = _weighed(weights, steps[small], -(-count // small))
     inner = acb_mat(steps[:small]).transpose()
     sums: list[acb] = []
-    for first in range(0, len(rows), _ROWS):
+    for first in deadline.each(range(0, len(rows), _ROWS)):
         sums.extend((acb_mat(rows[first : first + _ROWS]) * inner).entries())
     return sums[:count]
 
