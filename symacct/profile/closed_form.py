@@ -490,10 +490,9 @@ def proved_form(runs: Runs, reverse: bool) -> tuple[Value, Proof] | None:
     if len(runs) == 1 and runs[0][1] == 1:
         part = runs[0][0]
         return partial(part.hockey_stick, reverse=reverse), part.proof
-    if all(part.has_closed_sums for part, _ in runs):
-        for ask, proof in _FORMS:
-            if (form := ask(runs, reverse)) is not None:
-                return form, proof
+    for ask, proof in _FORMS:
+        if (form := ask(runs, reverse)) is not None:
+            return form, proof
     kinds = {type(part) for part, _ in runs}
     return kinds.pop().form_of_runs(runs, reverse) if len(kinds) == 1 else None
 

@@ -22,9 +22,8 @@ Who adds a loss writes one file with one class:
   `frequencies` for `amplitude_bounds`;
 - what is known besides and saves work: other losses made of it (`exchanged`, `fixed_size_pair`,
   `in_groups`, `allocated`), its runs together (`joined`, `factors`, `form_of_runs`), closed forms
-  that it shares with losses of other classes (`finite`, `lattice`, `gaussian_ratio` and
-  `laplace_shift`, with the attribute `has_closed_sums`) and its law in floats for a grid of many
-  different losses (`in_floats`);
+  that it shares with losses of other classes (`finite`, `lattice`, `gaussian_ratio`,
+  `laplace_shift`) and its law in floats for a grid of many different losses (`in_floats`);
 - `proof`, where the profile of one run is proved, and `in_latex`, the two laws as they are printed.
 
 The file registers which declared laws (laws/neighbours.py) have the loss, by `@loss_of.register`,
@@ -142,7 +141,6 @@ class Part(Factor):
     is_density = False  # D is worked out by integrals of two densities, soon at any place
     is_averaged = False  # F is a mean of those of other losses, soon had or soon refused
     ends_in_atoms = False  # both ends of the loss have mass
-    has_closed_sums = False  # runs of it, and of others that say so, may have a closed form
     jumps_rarely = False  # as of a small sample: moments tell of the jumps and not of the rest
     has_moments = True  # at complex orders, which a contour sums
     refuses_far_orders = False  # where its nodes are too many

@@ -69,7 +69,6 @@ class Atoms(Part):
 
     proof = FINITE
     is_atomic = True
-    has_closed_sums = True
 
     @property
     def exchanged(self) -> Part | None:

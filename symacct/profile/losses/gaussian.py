@@ -40,7 +40,6 @@ class GaussianLoss(Part):
 
     symmetric = True  # z ↦ 1 − z exchanges the two laws
     proof = GAUSSIAN
-    has_closed_sums = True
 
     @property
     def gaussian_ratio(self) -> Exact:

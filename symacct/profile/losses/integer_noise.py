@@ -60,7 +60,6 @@ class IntegerLoss(SummedLoss):
 
     proof = SINGLE_INTEGER
     is_atomic = True
-    has_closed_sums = True
     may_be_chosen = False
     decays_slowly = True
 

@@ -64,7 +64,6 @@ class LaplaceLoss(SummedLoss):
     gamma: Exact = Fraction(1)
 
     ends_in_atoms = True
-    has_closed_sums = True
     decays_slowly = True
     proof = LAPLACE
 
