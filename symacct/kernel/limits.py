@@ -95,7 +95,7 @@ def _in_force(raised: dict[str, int]) -> Iterator[Limits]:
 
 def check(name: str, size: int, subject: str) -> None:
     """Raises LimitError if a size exceeds the limit `name`; the error is about the subject."""
-    allowed = getattr(_limits.get(), name)
+    allowed = getattr(current(), name)
     if size > allowed:
         size_text = f"{size:,}" if size < 10**18 else "more than 10^18"
         remedy = f"raise the limit {name}"

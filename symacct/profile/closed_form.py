@@ -205,7 +205,7 @@ def _common_step(apart: tuple[Exact, ...]) -> tuple[Exact, tuple[int, ...]] | No
 def _law(runs: Runs, reverse: bool, bits: int) -> tuple[grids.Nodes, arb]:
     """Compute the law of the loss of all runs on a lattice, and the mass missing from it."""
     lattices = _lattices(runs)
-    common = _common_step(tuple(single_law.apart for single_law in lattices))
+    common = _common_step(tuple(lattice.apart for lattice in lattices))
     assert common is not None  # noqa: S101  # so it was asked
     (step, strides), fine = common, bits + _SPARE_BITS
     first, masses = arb(0), fmpz_poly([1 << fine])
