@@ -426,10 +426,8 @@ class Enclosure:
 
     def rounded(self, digits: int | None = None) -> str:
         """The number rounded to `digits` significant digits: upwards, a lower bound downwards."""
-        if self.exactly is not None:
-            up = self._safe_kind is not Kind.LOWER
-            return rational_text(self.exactly, self._digits_shown(digits), up)
-        return safe(self.lower, self.upper, self._safe_kind, digits or self.digits_asked)
+        is_lower = self._safe_kind is Kind.LOWER
+        return self.rounded_down(digits) if is_lower else self.rounded_up(digits)
 
     def how_rounded(self, digits: int | None = None) -> str:
         """The words for what `rounded` does: "exactly", "rounded up" or "rounded down"."""

@@ -252,6 +252,14 @@ def test_a_value_with_few_bits_has_all_digits_too(sigma):
         assert eps.digits >= digits
 
 
+@pytest.mark.parametrize("digits", [-1, 0, 10**7])
+@pytest.mark.parametrize("way", ["rounded", "rounded_up", "rounded_down"])
+def test_no_number_is_rounded_to_a_count_of_digits_that_is_none(way, digits):
+    for number in (Gaussian(3).rdp(2), Gaussian(3).epsilon("1e-5", digits=6).epsilon):
+        with pytest.raises(PrecisionError):
+            getattr(number, way)(digits)
+
+
 def test_json_of_an_answer_is_rounded_outwards():
     eps = Laplace(3).rdp(2)
     document = eps.as_dict()
