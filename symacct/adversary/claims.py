@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from symacct.adversary.candidates import Candidates, Pair
 from symacct.adversary.schemes.curves import HockeyStick, RaisedResponse, TrueEpsilon
@@ -21,7 +22,8 @@ from symacct.kernel.claims import (
     Source,
 )
 from symacct.kernel.exact import Order
-from symacct.kernel.theorem_registry import Bound, RDPCurve, Theorem, always
+from symacct.kernel.node import kinds
+from symacct.kernel.theorem_registry import Bound, RDPCurve, Theorem, always, full_name
 from symacct.theory.amplification import wbk19, zw19
 from symacct.theory.amplification.wbk19 import loss_spread
 from symacct.theory.conversion import bbghs20
@@ -41,10 +43,16 @@ CLAIMS: dict[str, Claimed] = {}
 def conjectured(
     name: str, bound: Bound, about: str, kind: Kind, source: Source, orders: Orders
 ) -> Theorem:
-    """A statement about an operation under its usual relation, nothing of it taken for granted."""
+    """A statement about an operation under its usual relation, nothing of it taken for granted.
+
+    `about` names a class of operations; "epsilon" and "delta" are conversions, of no class.
+    """
     return Theorem(
         name=name,
         operation=(about,),
+        classes=frozenset(
+            full_name(cast(type, kind)) for word, kind in kinds().items() if word == about
+        ),
         kind=kind,
         source=source,
         orders=orders,

@@ -12,6 +12,8 @@ from itertools import islice
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, overload
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from symacct.kernel.errors import DomainError
+
 # --- forked children
 #
 # A forked child must not inherit a lock that is held by a thread which is not in it.
@@ -143,6 +145,11 @@ class Remembered(dict[Any, Any]):
 _interning = new_lock()
 
 
+def _is_of_package(kind: type) -> bool:
+    """Is the class of this package, and not of its user's?"""
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
 class Interned:
     """An immutable record of its constructor's arguments; equal ones are one object.
 
@@ -157,10 +164,16 @@ class Interned:
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
-        if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
+        name = cls.__name__
+        if not _is_of_package(cls):
             HOMES["nodes"].open()  # the package's own have their names first
         if "__new__" in cls.__dict__:
-            Interned._kinds[cls.__name__] = cls
+            if not _is_of_package(cls) and name in cls._kinds and _is_of_package(cls._kinds[name]):
+                raise DomainError(
+                    f"class {name}: found the name of a class of the package, needed another one, "
+                    "because a text names the class by it"
+                )
+            Interned._kinds[name] = cls
             parameters = list(inspect.signature(cls.__new__).parameters.values())[1:]
             cls.constructor = {p.name: p.default for p in parameters}
 

@@ -237,6 +237,8 @@ class Theorem:
     bound: Bound
     #: The names of the classes of operations that it is about.
     operation: tuple[str, ...] = UNSTATED
+    #: The same classes by their full names, because two modules may each have a class of one name.
+    classes: frozenset[str] = frozenset()
     kind: Kind = UNSTATED
     source: Source = UNSTATED
     orders: Orders = UNSTATED
@@ -402,9 +404,7 @@ class Register:
         answering = self._defaults.get(kind)
         if answering is None:
             theorems = self.names().values()
-            classes = {base.__name__ for base in kind.__mro__}
-            about = (t for t in theorems if not classes.isdisjoint(t.operation))
-            answering = tuple(t for t in about if t.default)
+            answering = tuple(t for t in theorems if t.default and _is_of_class(t, kind))
             self._defaults[kind] = answering
         return answering
 
@@ -457,13 +457,15 @@ def theorem(
     Traceback (most recent call last):
     symacct.kernel.errors.SoundnessError: theorem EXAMPLE: ...
     """
-    operations = _operation_names(name, operation)
+    operations = _operations(name, operation)
     statement = _parsed_statement(f"theorem {name}", operations, statement)
 
     def state(bound: Bound) -> Bound:
         statement.setdefault("default", statement.get("status") == PROVED)
         fields = cast(dict[str, Any], statement)
-        entry = Theorem(name=name, bound=bound, operation=operations, **fields)
+        names = tuple(kind.__name__ for kind in operations)
+        classes = frozenset(map(full_name, operations))
+        entry = Theorem(name=name, bound=bound, operation=names, classes=classes, **fields)
         if entry.default and entry.status != PROVED:
             raise SoundnessError(
                 f"theorem {name}: found a {entry.status} among the default answers, needed "
@@ -496,8 +498,8 @@ def _parsed_statement(subject: str, operations: Any, statement: Statement) -> St
     return cast(Statement, fields)
 
 
-def _operation_names(name: str, operation: Any) -> Any:
-    """The names of a class of operations, or of a tuple of them; UNSTATED where none is stated."""
+def _operations(name: str, operation: Any) -> Any:
+    """One class of operations, or several, as a tuple; UNSTATED where none is stated."""
     if operation is UNSTATED:
         return operation
     kinds = operation if isinstance(operation, tuple) else (operation,)
@@ -506,7 +508,17 @@ def _operation_names(name: str, operation: Any) -> Any:
             f"theorem {name}, operation: found {echo(operation)}, needed a class such as "
             "PoissonSubsample, or a tuple of them"
         )
-    return tuple(kind.__name__ for kind in kinds)
+    return kinds
+
+
+def full_name(kind: type) -> str:
+    """The module and the name of a class: a cell of a notebook that runs again keeps it."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _is_of_class(theorem: Theorem, kind: type) -> bool:
+    """Is the theorem about this class, or about a base class of it?"""
+    return not theorem.classes.isdisjoint(map(full_name, kind.__mro__))
 
 
 def check_status(subject: str, status: object) -> None:
@@ -616,7 +628,7 @@ def is_of_operation(theorem: Theorem, node: Node) -> bool:
     `parameters`, `children` or `fixed_adjacency`, the parent's theorems are its author's claim. An
     operation for which they do not hold is derived from `Operation`.
     """
-    return not {kind.__name__ for kind in type(node).__mro__}.isdisjoint(theorem.operation)
+    return _is_of_class(theorem, type(node))
 
 
 def is_about(theorem: Theorem, node: Node) -> bool:

@@ -14,9 +14,9 @@ from symacct import (
     laws,
     theorem,
 )
-from symacct.kernel.claims import ADD_REMOVE, FINITE_ORDERS, Kind
-from symacct.kernel.errors import SoundnessError
-from symacct.kernel.node import Node, kinds
+from symacct.kernel.claims import ADD_REMOVE, EITHER, FINITE_ORDERS, Kind
+from symacct.kernel.errors import DomainError, SoundnessError
+from symacct.kernel.node import Mechanism, Node, kinds
 from symacct.kernel.operation import Operation
 from symacct.kernel.theorem_registry import always, forget, is_about, theorems
 
@@ -123,6 +123,46 @@ def test_a_theorem_about_a_subclass_is_not_about_its_parent():
         assert str(own.rdp(3, by="MINE-OF-SUBCLASS")) == str(Gaussian(2).rdp(3))
     finally:
         forget("MINE-OF-SUBCLASS")
+
+
+def test_no_class_takes_the_name_of_one_of_the_package():
+    """Else a text that names a sample would build what the class of that name does."""
+    for kind in (PoissonSubsample, Gaussian):
+        parent = Operation if issubclass(kind, Operation) else Mechanism
+        with pytest.raises(DomainError, match=kind.__name__):
+            type(kind.__name__, (parent,), {"__new__": lambda cls, mechanism: None})
+        assert kinds()[kind.__name__] is kind
+
+
+def test_a_theorem_is_not_about_a_class_of_the_same_name_in_another_module():
+    def in_module(module):
+        def new(cls, mechanism):
+            return cls._intern(mechanism=mechanism)
+
+        fields = {"__new__": new, "__module__": module, "__qualname__": "Thinned"}
+        return type("Thinned", (Operation,), fields)
+
+    mine = in_module("mine")
+    try:
+        theorem(
+            "THINNED-OF-MINE",
+            operation=mine,
+            kind=Kind.UPPER,
+            source="me",
+            orders=FINITE_ORDERS,
+            adjacency=EITHER,
+            status="proved",
+            monotone=True,
+            applies=always,
+        )(lambda ctx, eps, alpha: eps(alpha) / 4)
+        assert mine(Gaussian(2)).rdp(2).claim.theorems == ("THINNED-OF-MINE",)
+        again = in_module("mine")  # as a cell of a notebook that runs again makes it
+        assert again(Gaussian(2)).rdp(2) == mine(Gaussian(2)).rdp(2)
+        with pytest.raises(SoundnessError, match="no upper bound is proved"):
+            in_module("theirs")(Gaussian(2))
+    finally:
+        forget("THINNED-OF-MINE")
+        del Node._kinds["Thinned"]
 
 
 def test_an_operation_of_its_own_has_no_theorem_of_another():
