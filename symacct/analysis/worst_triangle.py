@@ -31,7 +31,7 @@ from symacct.analysis.triangles import (
 )
 from symacct.kernel import deadline
 from symacct.kernel.errors import LimitError, PrecisionError
-from symacct.kernel.sums.balls import ball
+from symacct.kernel.sums.balls import ball, rounded_down
 from symacct.kernel.sums.order_search import crossing, golden_valley
 
 
@@ -186,7 +186,7 @@ def equilateral_order(gamma: Fraction, delta: Fraction) -> Fraction | None:
 
     def is_above(alpha: float) -> bool:
         with suppress(PrecisionError, LimitError):
-            first, last = Triangles(_few_bits(alpha), gamma, delta).ends_in_floats
+            first, last = Triangles(_cut(alpha), gamma, delta).ends_in_floats
             return last > first
         return False
 
@@ -199,7 +199,7 @@ def equilateral_order(gamma: Fraction, delta: Fraction) -> Fraction | None:
             middle = math.sqrt(low * high)
             low, high = (middle, high) if is_above(middle) else (low, middle)
         for share in _EQUILATERAL.shares:
-            alpha = _few_bits(low * share)
+            alpha = _cut(low * share)
             if alpha < _EQUILATERAL.smallest:
                 break
             with suppress(PrecisionError, LimitError):
@@ -215,10 +215,9 @@ def _is_equilateral(place: Place) -> bool:
     return isinstance(place, TriangleEnd) and place.high > 0
 
 
-def _few_bits(alpha: float) -> Fraction:
+def _cut(alpha: float) -> Fraction:
     """An order to 1 in 512, from below."""
-    step = Fraction(2) ** (math.frexp(alpha)[1] - _EQUILATERAL.order_bits)
-    return math.floor(Fraction(alpha) / step) * step
+    return Fraction(rounded_down(alpha, _EQUILATERAL.order_bits))
 
 
 def _is_quick(triangles: Triangles) -> bool:

@@ -248,12 +248,12 @@ def _log_ratio(x: mpmath.mpf, unit: mpmath.mpf) -> int:
     """⌊log₁₀(x/unit)⌋ for x, unit > 0."""
 
     def largest() -> int | None:
-        log = (_ball(x) / _ball(unit)).log() / arb(10).log()
+        log = (to_ball(x) / to_ball(unit)).log() / arb(10).log()
         if not log.rad() < 0.25:
             return None
         nearest: Any = (log.mid() + 0.5).floor().unique_fmpz()
         near = int(nearest)
-        left = _times_ten_to(x, -near) / _ball(unit)
+        left = _times_ten_to(x, -near) / to_ball(unit)
         if left >= 1:
             return near
         return near - 1 if left < 1 else None
@@ -278,13 +278,7 @@ def _at_rising_precision(bits: int, question: Callable[[], Any]) -> Any:
 def _times_ten_to(x: mpmath.mpf, power: int) -> arb:
     """x·10^power, exact where that is a short number."""
     ten = arb(10) ** abs(power)
-    return _ball(x) * ten if power >= 0 else _ball(x) / ten
-
-
-def _ball(x: mpmath.mpf) -> arb:
-    """A finite mpf >= 0 exactly."""
-    _, mantissa, power, _ = x._mpf_
-    return arb((int(mantissa), int(power)))
+    return to_ball(x) * ten if power >= 0 else to_ball(x) / ten
 
 
 def bits(*numbers: mpmath.mpf) -> int:

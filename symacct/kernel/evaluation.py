@@ -34,7 +34,7 @@ from symacct.kernel.exact import INFINITY, Order, sympy
 from symacct.kernel.memory import Key, Remembered, cached_property
 from symacct.kernel.node import Mechanism, Node, as_node, order_by_order
 from symacct.kernel.operation import Operation
-from symacct.kernel.parameters import floor_order, larger_order
+from symacct.kernel.parameters import at_least_two, floor_order
 from symacct.kernel.sums.binomial_sums import EXPONENTIALS, ExponentialSum, over_run
 from symacct.kernel.sums.local import REACH, LocalProduct
 from symacct.kernel.theorem_registry import Theorem
@@ -578,7 +578,7 @@ class OperationCurve(NodeCurve):
         """The claim of a theorem at α, from the claims about the curves at the orders it reads."""
         is_hull, order_read = self._is_hull(alpha), alpha
         if is_hull or theorem.reads == "itself":
-            order_read = larger_order(floor_order(alpha), 2)
+            order_read = at_least_two(floor_order(alpha))
         if theorem.orders.whole and theorem.reads != "itself":
             order_read = 2
         read = self._read(theorem)

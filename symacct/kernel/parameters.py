@@ -215,13 +215,13 @@ def floor_order(alpha: Order | np.ndarray) -> Order | np.ndarray:
     return sympy.floor(alpha) if isinstance(alpha, sympy.Expr) else math.floor(alpha)
 
 
-def larger_order(alpha: Order | np.ndarray, least: int) -> Order | np.ndarray:
-    """max(α, least); a symbol for whole orders is taken to be the larger."""
+def at_least_two(alpha: Order | np.ndarray) -> Order | np.ndarray:
+    """max(α, 2); a symbol for whole orders is taken to be at least 2."""
     if isinstance(alpha, np.ndarray):
-        return np.maximum(alpha, least)
+        return np.maximum(alpha, 2)
     if isinstance(alpha, sympy.Expr):
-        return alpha if alpha.is_integer else written.Max(alpha, least)
-    return max(alpha, least)
+        return alpha if alpha.is_integer else written.Max(alpha, 2)
+    return max(alpha, 2)
 
 
 # --- parameters

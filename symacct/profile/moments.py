@@ -119,7 +119,7 @@ class Moments:
 
     def _renyi(self, log_delta: float) -> tuple[int, float]:
         """Search the shift whose moment gives the smallest ε for δ, and that ε."""
-        return self._minimum(lambda s, log_moment: (log_moment - log_delta + _log_kernel(s)) / s)
+        return self._minimum(lambda s, log_moment: (log_moment - log_delta + log_kernel(s)) / s)
 
     def saddle_epsilon(self, log_delta: float) -> float:
         """Estimate ε(δ) of many runs by the saddle point of the contour integral."""
@@ -134,7 +134,7 @@ class Moments:
     def log_delta(self, y: float) -> float:
         """Estimate the smallest log δ(y) that a moment gives, never below the true one."""
         shifts, log_moments, _ = self.moments_around(self.saddle(y))
-        log_deltas = log_moments - shifts * y + _log_kernel(shifts)
+        log_deltas = log_moments - shifts * y + log_kernel(shifts)
         return float(np.nan_to_num(log_deltas, nan=math.inf).min())
 
     def lowest_shift(self, y: float, log_bound: float) -> float | None:
@@ -144,7 +144,7 @@ class Moments:
         """
 
         def over(s: float, log_moment: float) -> float:
-            return log_moment - s * y + float(_log_kernel(s)) - log_bound
+            return log_moment - s * y + float(log_kernel(s)) - log_bound
 
         j, smallest = self._minimum(over)
         if smallest > 0:
@@ -182,7 +182,7 @@ def shift(j: int) -> float:
     return float(2.0 ** (j / _COARSE))
 
 
-def _log_kernel(s: float | Floats) -> Any:
+def log_kernel(s: float | Floats) -> Any:
     """log of s^s/(1+s)^{1+s}, the largest (1−e^{−u})e^{−su}."""
     return s * np.log(s) - (1 + s) * np.log1p(s)
 

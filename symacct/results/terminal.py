@@ -23,13 +23,11 @@ _TALLEST = 4  # lines of a cell, above which a row reads better as a list
 _INDENT = "  "
 
 
-def console(stderr: bool = False) -> Console:
-    """Standard output, or error; piped it is as wide as a page, unless COLUMNS says how wide."""
+def console() -> Console:
+    """Standard output; piped it is as wide as a page, unless COLUMNS says how wide."""
     # Given both, rich does not read COLUMNS and LINES, which may say 0, or no number.
     width, height = shutil.get_terminal_size()
-    screen = Console(
-        highlight=False, emoji=False, stderr=stderr, width=min(width, _WIDEST), height=height
-    )
+    screen = Console(highlight=False, emoji=False, width=min(width, _WIDEST), height=height)
     if not _is_bounded(screen):
         screen.width = _PIPED
     return screen

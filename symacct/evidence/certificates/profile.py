@@ -24,8 +24,10 @@ from symacct.kernel.answer import Bound, Guarantee, to_fraction
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import ADD_REMOVE, SWAPPED
 from symacct.kernel.node import Node
+from symacct.kernel.sums.balls import rounded_down
 from symacct.operations.subsample import PoissonSubsample
 from symacct.profile.answer import profile
+from symacct.profile.moments import log_kernel
 
 # --- where a contour runs
 #
@@ -149,9 +151,9 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
     saddle = _lowest(lambda c: cgf(c) - c * y - math.log(c * (c + 1)))
     for c in saddle * STEERING.places:
         right = [
-            (lam - c) / (_log_share(lam) + cgf(lam) - lam * y - goal + 1)
+            (lam - c) / (log_kernel(lam) + cgf(lam) - lam * y - goal + 1)
             for lam in c * STEERING.beyond
-            if _log_share(lam) + cgf(lam) - lam * y > goal
+            if log_kernel(lam) + cgf(lam) - lam * y > goal
         ]
         step = 2 * math.pi * min(c / (1 - goal), max(right, default=math.inf))
         most = lines[0].nodes if lines else STEERING.nodes
@@ -160,7 +162,8 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
             while high - low > 1:
                 middle = (low + high) // 2
                 low, high = (low, middle) if is_enough(c, step, middle) else (middle, high)
-            lines.insert(0, ContourLine(_short(c), _short(step), high + 1))
+            start, width = Fraction(rounded_down(c)), Fraction(rounded_down(step))
+            lines.insert(0, ContourLine(start, width, high + 1))
     if not lines:
         raise no_certificate(
             f"a contour of more than {STEERING.nodes} nodes", "more runs or another conversion"
@@ -168,22 +171,11 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
     return min(lines, key=lambda line: line.nodes)
 
 
-def _log_share(lam: float) -> float:
-    """log C(λ), the largest (1 − e^{−u})e^{−λu}."""
-    return lam * math.log(lam) - (1 + lam) * math.log1p(lam)
-
-
 def _lowest(f: Callable[[float], float]) -> float:
     """About where a convex function of log c is least."""
     places = np.geomspace(1e-3, 1e5, 161)
     values = [f(float(c)) for c in places]
     return float(places[int(np.argmin(values))])
-
-
-def _short(x: float) -> Fraction:
-    """A positive number cut to about 16 bits."""
-    bits = 16 - math.frexp(x)[1]
-    return Fraction(math.floor(math.ldexp(x, bits))) / Fraction(2) ** bits
 
 
 # --- the proof

@@ -9,7 +9,7 @@ from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import ALL_ORDERS, EITHER, Kind
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Mechanism, Node
-from symacct.kernel.parameters import larger_order
+from symacct.kernel.parameters import at_least_two
 from symacct.kernel.sources import MIR17, SYMACCT
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.laws.neighbours import law_of
@@ -149,4 +149,4 @@ def doublings(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number
     if isinstance(alpha, float) and alpha == INFINITY:
         return size * eps(INFINITY)
     c = (size - 1).bit_length()
-    return 3**c * eps(2**c * larger_order(alpha, 2))
+    return 3**c * eps(2**c * at_least_two(alpha))

@@ -16,7 +16,7 @@ from symacct.kernel.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind
 from symacct.kernel.errors import OrderError
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
-from symacct.kernel.parameters import larger_order
+from symacct.kernel.parameters import at_least_two
 from symacct.kernel.sources import PS22, SYMACCT
 from symacct.kernel.sums import order_search
 from symacct.kernel.theorem_registry import Condition, RDPCurve, theorem
@@ -171,7 +171,7 @@ def negative_binomial(
     """
     ratios = [log_ratio(ctx, eps, order, runs.gamma) for order in TRIED]
     ratio = ctx.minimum(pure_log_ratio(ctx, eps, runs.gamma), *ratios)
-    return read_at(ctx, eps, larger_order(alpha, 2), runs, ratio)
+    return read_at(ctx, eps, at_least_two(alpha), runs, ratio)
 
 
 @upper_bound(
@@ -369,7 +369,7 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     λ = max(α, 2), c = ((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), and
     c_j = λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, j = 2, 4
     """
-    lam = larger_order(alpha, 2)
+    lam = at_least_two(alpha)
     excesses = [poisson_excess_at(ctx, eps, lam, order) for order in TRIED[:2]]
     return poisson_bound_at(ctx, eps, lam, excesses, runs)
 
@@ -529,7 +529,7 @@ def binomial(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Nu
     t = ε(∞), c_j = λθ/(j−1) ((1−1/λ)(1−1/j)κ/θ)^j e^{(j−1)ε(j)} and
     r_j = (λ−1)((1−1/j)ε(j) + κ/j), j = 2, 4
     """
-    lam = larger_order(alpha, 2)
+    lam = at_least_two(alpha)
     excesses = [
         at(ctx, eps, lam, order, runs)
         for at in (binomial_excess_at, ratio_at)

@@ -35,7 +35,7 @@ from symacct.kernel.claims import (
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node, order_by_order
-from symacct.kernel.parameters import floor_order, larger_order
+from symacct.kernel.parameters import at_least_two, floor_order
 from symacct.kernel.sources import WBK19
 from symacct.kernel.sums.balls import up_to
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
@@ -474,7 +474,7 @@ def interpolation(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -
     if isinstance(alpha, int | Fraction) and alpha < 2:
         return high  # K(0) = 0 whatever the curve at order 1; at λ = 0 the limit of K(λ)/λ
     # In an array of orders, order 2 stands in for order 1 where K(0) = 0 is meant.
-    low = ctx.number(below - 1) * eps(larger_order(below, 2))
+    low = ctx.number(below - 1) * eps(at_least_two(below))
     return ((1 - share) * low + share * high) / ctx.number(alpha - 1)
 
 
