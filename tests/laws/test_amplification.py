@@ -49,7 +49,6 @@ from tests.support import (
     each_sort,
     fractional_orders,
     holds,
-    is_attained,
     new_rate,
     overlap,
     rates,
@@ -392,28 +391,6 @@ def test_a_fixed_size_with_a_record_more_or_less_is_poisson_of_other_neighbours(
 # --- the rate
 
 
-@covering(lambda name, kind: {name, kind})
-@pytest.mark.parametrize(("name", "kind"), about_sampling())
-@given(base=st.sampled_from(sorted(BASES)), data=st.data())
-@examples(10, 60)
-def test_rate_1_gives_no_less_than_the_base(name, kind, base, data):
-    node, whole, fractional = sampled(data, kind, base)
-    if not is_attained(node):
-        return
-    theorem = named(name)
-    alpha = max(2, at_order(theorem, whole, fractional))
-    answer = said(new_rate(node, 1), alpha, name)
-    if answer is None:
-        return
-    if theorem.reads == "itself" and theorem.kind is Kind.LOWER:
-        alpha = alpha if alpha == INFINITY else int(alpha)
-    below = ask(node.mechanism, alpha)
-    assert answer.upper >= below.lower
-    exact = theorem.kind is Kind.EXACT and theorem.reads != "itself"
-    if kind != TWO_STEPS and (theorem.kind is Kind.LOWER or exact):
-        assert overlap(answer, below)
-
-
 @covering(each_sort)
 @pytest.mark.parametrize("base", [*LEAVES, "Compose of RandomizedResponse"])
 @pytest.mark.parametrize("name", ["ZW19-T5", "ZW19-T6", "ZW19-T8", "WBK19-P11", "WBK19-T9"])
@@ -437,19 +414,6 @@ def test_a_tiny_rate_counts_squared(name, base, data):
     # What follows is smaller by a factor γ, times less than e^{K(23)} < 10¹⁹⁰⁰ here.
     assert abs(low / coefficient - 1) < Fraction(1, 10**30)
     assert abs(high / coefficient - 1) < Fraction(1, 10**30)
-
-
-@covering(lambda name, kind: {name, kind})
-@pytest.mark.parametrize(("name", "kind"), about_sampling())
-@given(base=st.sampled_from(sorted(BASES)), data=st.data())
-@examples(10, 60)
-def test_a_higher_rate_never_costs_less(name, kind, base, data):
-    node, whole, fractional = sampled(data, kind, base)
-    alpha = max(2, at_order(named(name), whole, fractional))
-    low, high = sorted([node.gamma, data.draw(rates)])
-    less, more = (said(new_rate(node, gamma), alpha, name) for gamma in (low, high))
-    if less is not None and more is not None:
-        assert less.lower <= more.upper
 
 
 # --- the order
@@ -484,17 +448,6 @@ def test_an_exact_cgf_is_convex_and_0_at_0(leaf, data):
         assert 2 * k1.lower <= k0.upper + k2.upper
 
 
-@covering(each_sort)
-@pytest.mark.parametrize("kind", [kind for kind in SAMPLERS if kind != TWO_STEPS])
-@pytest.mark.parametrize("base", BASES)
-@given(data=st.data())
-def test_sampling_never_costs_more_than_the_base(kind, base, data):
-    node, whole, fractional = sampled(data, kind, base)
-    for alpha in (1, whole, fractional, INFINITY):
-        sampled_value, below = ask(node, alpha), ask(node.mechanism, alpha)
-        assert sampled_value.lower <= below.upper
-
-
 @given(LEAVES["Gaussian"], rates, rates, whole_orders)
 def test_sampling_twice_costs_no_less_than_sampling_once_at_the_product_of_rates(m, a, b, alpha):
     twice = PoissonSubsample(PoissonSubsample(m, a), b)
@@ -502,12 +455,6 @@ def test_sampling_twice_costs_no_less_than_sampling_once_at_the_product_of_rates
     assert ask(once, alpha).lower <= ask(twice, alpha).upper
     # The lower bound reads only the curve, which the pair of the inner sampling attains.
     assert overlap(ask(twice, alpha, "ZW19-T6"), ask(once, alpha))
-
-
-def test_sampling_the_sum_is_not_the_sum_of_samplings():
-    together = PoissonSubsample(2 * Gaussian(5), "1/10")
-    apart = 2 * PoissonSubsample(Gaussian(5), "1/10")
-    assert ask(apart, 8).upper < ask(together, 8).lower
 
 
 def test_post_processing_a_symmetric_mechanism_keeps_the_tight_bound_as_an_upper_one():
