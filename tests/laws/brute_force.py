@@ -16,16 +16,12 @@ At the order ∞ the sums are maxima and G is the ratio.
 `Below` tries tuples of laws that fit the description, so that its answer is attained. `Above` has
 all of them, up to post-processing, or raises Undecided: an ε-DP mechanism is a mixture of the
 extreme ones, whose likelihoods are the extreme rays of {v: v_i <= e^ε v_j}.
-
-`python -m tests.laws.brute_force DRAWS SEED [SECONDS]` prints what draws find.
 """
 
 import itertools
 import math
 import operator
 import random
-import sys
-import time
 from collections import Counter
 from fractions import Fraction
 from functools import cache, singledispatch
@@ -688,25 +684,3 @@ def findings(node, ask=verdicts, at=ORDERS, most=MOST_VALUES):
             if word not in FINE:
                 wrong.append((name, order, word))
     return counts, wrong
-
-
-def main(draws, seed, seconds=10**9):
-    """Print what is found, and how many of each verdict."""
-    total, start = Counter(), time.process_time()
-    for i in range(draws):
-        node = drawn(f"{seed} {i}")
-        counts, wrong = findings(node)
-        total += counts
-        for name, word in dict.fromkeys((name, word) for name, _, word in wrong):
-            at = [str(order) for same, order, also in wrong if (same, also) == (name, word)]
-            print(f"{i}: {name} at {', '.join(at)}: {word}: {node}", flush=True)
-        if time.process_time() - start > seconds:
-            draws = i + 1
-            break
-    print(f"{draws} draws, {time.process_time() - start:.0f} s")
-    for (name, word), count in sorted(total.items()):
-        print(f"{count:8} {name}: {word}")
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:4]))

@@ -26,7 +26,6 @@ from symacct import (
     Scale,
     parse,
 )
-from symacct.kernel.node import Node
 from tests.support import leaves
 
 FIVES = [
@@ -137,15 +136,6 @@ def test_dead_nodes_are_collected():
     del node
     gc.collect()
     assert [witness() for witness in witnesses if witness() is not None] == []
-
-
-def test_the_register_does_not_grow_with_dead_nodes():
-    gc.collect()
-    before = len(Node._nodes)
-    for i in range(500):
-        _ = 2 * Gaussian(Fraction(1, 10**6 + i)) + Laplace(1)
-    gc.collect()
-    assert len(Node._nodes) <= before + 10
 
 
 def test_an_accountant_does_not_keep_nodes_alive():

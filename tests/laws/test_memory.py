@@ -115,12 +115,6 @@ def test_other_engines_forget_and_remember_alike(engine, order):
         assert exactly(questions[i](warm)) == exactly(questions[i](Accountant(engine=engine)))
 
 
-def test_a_pinned_theorem_is_remembered_apart():
-    accountant = Accountant()
-    for by in ("ZW19-T5", None, "ZW19-T6", "VEH14-T13", "ZW19-T5", None):
-        assert exactly(accountant.rdp(NODE, 9, by=by)) == exactly(Accountant().rdp(NODE, 9, by=by))
-
-
 # --- how often a curve is asked
 
 
