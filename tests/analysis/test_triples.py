@@ -33,7 +33,7 @@ from symacct import (
     softmax_bounds,
 )
 from symacct.analysis import worst_triangle as worst_triangles
-from symacct.analysis.triangles import SlopeSeries, Triangles, on_a_piece, triple_log_excess
+from symacct.analysis.triangles import Triangles, on_a_piece, triple_log_excess
 from symacct.analysis.worst_triangle import RiseBounds
 from symacct.interop.opacus import to_opacus_history
 from symacct.kernel.arithmetic.ball import precision
@@ -115,33 +115,6 @@ def log_moment(alpha, gamma, a, b):
     return np.log1p(np.sum(weights * gap) * (z[1] - z[0]) * (y[1] - y[0]))
 
 
-@given(st.data())
-@examples(16, 40)
-def test_no_random_pure_dp_triple_is_above_theorems_2_and_3(data):
-    """Three laws on four outcomes, exactly; ε₀ is what they have."""
-    counts = st.lists(st.integers(1, 12), min_size=4, max_size=4)
-    laws = [[Fraction(x, sum(row)) for x in row] for row in (data.draw(counts) for _ in range(3))]
-    p, other, q = laws
-    gamma = data.draw(st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=100))
-    alpha = data.draw(st.integers(2, 9))
-    mixed = [(c + gamma * (a - c), c + gamma * (b - c)) for a, b, c in zip(*laws, strict=True)]
-    truth = sum(m**alpha * n ** (1 - alpha) for m, n in mixed)
-    steps = ((p, q), (q, p), (other, q), (q, other))
-    fixed, apart = (
-        max(x / y for one, two in pairs for x, y in zip(one, two, strict=True))
-        for pairs in (itertools.permutations(laws, 2), steps)
-    )
-    for odds, make, relation in (
-        (fixed, SubsampleWithoutReplacement, "replace_one"),
-        (apart, PoissonSubsample, "replace_one"),
-    ):
-        node = make(
-            PureDP(sympy.log(sympy.Rational(odds.numerator, odds.denominator))), gamma, relation
-        )
-        bound = Accountant(20).cgf(node, alpha - 1)
-        assert independent.number(MP, truth) <= MP.exp(bound.upper) * (1 + MP.mpf(10) ** -18)
-
-
 def exact_moment(mixed, alpha):
     return sum(m**alpha * n ** (1 - alpha) for m, n in mixed)
 
@@ -215,19 +188,6 @@ def test_every_published_bound_is_above_the_exact_curve_and_every_lower_one_belo
                 assert exact.lower <= answer.upper, name
             if answer.claim.kind is not Kind.UPPER:
                 assert answer.lower <= exact.upper, name
-
-
-@pytest.mark.parametrize("sigma", [1, 5])
-def test_fixed_size_gaussian_is_between_its_bounds(sigma):
-    node = SubsampleWithoutReplacement(Gaussian(sigma), "1/1000")
-    for alpha in (2, 6):
-        found = answers(node, alpha)
-        worst = found["TRIPLE-GAUSSIAN"]
-        assert overlap(worst, found["TRIPLE-GAUSSIAN-LOWER"])
-        assert worst.upper < found["TRIPLE-GAUSSIAN-UPPER"].lower
-        for name in ("WBK19-T9", "WBK19-T27", "TRIPLE-DOMINATED"):
-            assert worst.upper < found[name].lower
-        assert found["WBK19-P11"].lower <= worst.upper
 
 
 @pytest.mark.parametrize("setting", [*SETTINGS, ("1/2", "3/10", 5), (2, "9/10", Fraction(3, 2))])
@@ -377,24 +337,6 @@ def test_the_slope_along_b_is_enclosed(setting):
     summed = looks.exponentials is not None
     assert summed == (setting[1] not in ("3/10", "9/10") and setting[0] != 8)
     assert not summed or most - least < triangles.factor * ball(triangles.delta**2) / 2
-
-
-@covering()
-@pytest.mark.parametrize("alpha", ["101/100", "3/2", "5/2", "4", "12"])
-@pytest.mark.parametrize("sixteenths", [0, 2, 3])
-def test_what_a_low_degree_leaves_out_is_bounded(alpha, sixteenths):
-    """At rates where it is much: by either sign of the last coefficient, and where it is 0."""
-    triangles = Triangles(Fraction(alpha), Fraction(1, 5), Fraction(1, 2))
-    span = Fraction(sixteenths, 16), Fraction(sixteenths, 16) + Fraction(1, 1000)
-    unit = float(triangles.factor.mid()) / float(1 - triangles.gamma) ** 2
-    truth = slope_by_differences(triangles, *span) / unit
-    expansion = SlopeSeries(triangles.alpha - 1, Fraction(1, 4), triangles.delta**2)
-    for degree in range(1, 6):
-        with precision(128):
-            cut = expansion.cut(degree, expansion.left_out(degree))
-        least, most = cut.over(*span)
-        assert least < truth < most
-        assert truth / 1000 < cut.rise_between(*span)
 
 
 @examples(16, 40)
