@@ -1,8 +1,6 @@
 """Each record in one of T runs of Laplace noise: the exact curve, by sums and by quadrature."""
 
-import itertools
 import math
-import random
 from fractions import Fraction
 
 import pytest
@@ -11,8 +9,7 @@ from flint import arb, ctx
 from symacct import Gaussian, Kind, Laplace, PrecisionError, RandomAllocation, VectorLaplace
 from symacct.analysis.laplace_sums import LaplaceMoments, LaplaceRatio
 from tests import independent
-from tests.support import holds
-from tests.thinning import covering, some
+from tests.thinning import covering
 
 MP = independent.context(30)
 
@@ -41,39 +38,6 @@ def test_two_steps_by_quadrature(shift, z):
     s, order = independent.number(MP, Fraction(shift)), independent.number(MP, Fraction(z))
     value = mean_over(s, lambda w: mean_over(s, lambda v: (w + v) ** order))
     agree(moment(shift, 2, z), value)
-
-
-@pytest.mark.parametrize("seed", range(some(4, 8)))
-def test_whole_orders_by_counting(seed):
-    """E of a product of α ratios, each of a step: of every step a moment of one run."""
-    rng = random.Random(seed)
-    alpha, steps = rng.randint(2, 5), rng.randint(1, 5)
-    noise = Fraction(rng.randint(3, 40), 10)
-    one, total = Laplace(noise), MP.mpf(0)
-    for chosen in itertools.product(range(steps), repeat=alpha):
-        counts = (chosen.count(t) for t in range(steps))
-        logs = ((k - 1) * independent.rdp(MP, one, k) for k in counts if k > 1)
-        total += MP.exp(MP.fsum(logs))
-    value = MP.log(total / MP.mpf(steps) ** alpha) / (alpha - 1)
-    found = RandomAllocation(one, steps).rdp(alpha, digits=25)
-    assert found.upper >= value * (1 - MP.mpf(10) ** -25)
-    assert found.claim.kind is Kind.EXACT
-    with ctx.workprec(110):
-        removed = moment(1 / noise, steps, alpha) / arb(steps) ** alpha
-    agree(removed, total / MP.mpf(steps) ** alpha)
-
-
-def test_the_answer_is_the_larger_direction():
-    for shift, steps, alpha in (("1", 3, 2), ("2", 2, "7/2"), ("1/3", 5, 30), ("1", 1000, 135)):
-        order = Fraction(alpha)
-        with ctx.workprec(110):
-            logs = [
-                moment(shift, steps, z).log() - arb(z.numerator) / z.denominator * arb(steps).log()
-                for z in (order, 1 - order)
-            ]
-            value = max(logs) / (arb(order.numerator) / order.denominator - 1)
-        found = RandomAllocation(Laplace(1 / Fraction(shift)), steps).rdp(alpha, digits=20)
-        assert holds(found, MP.mpf(value.mid().str(40, radius=False)), 20, trusted=24)
 
 
 def test_a_whole_order_is_a_closed_form_and_an_integral():
