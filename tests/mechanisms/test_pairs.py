@@ -130,12 +130,6 @@ def test_mappings_are_matched_by_outcome(first, second, seed):
     assert parse(repr(pair)) is pair is from_json(pair.to_json())
 
 
-def test_keys_are_no_probabilities():
-    pair = DistributionPair({0: "1/2", 1: "1/2"}, {1: "3/4", 0: "1/4"})
-    assert pair is DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])
-    assert pair.rdp(4).lower > 0
-
-
 def test_the_number_of_outcomes_is_limited():
     with limits(outcomes=3), pytest.raises(LimitError, match=r"entries.*the limit outcomes"):
         DistributionPair(["1/4"] * 4, ["1/4"] * 4)

@@ -186,20 +186,6 @@ def test_one_rule_for_every_conversion(m, conversion):
         assert one.lower_epsilon(given, 8).rounded() == m.lower_epsilon(left, 8).rounded()
 
 
-@pytest.mark.parametrize("conversion", CONVERSIONS[1:])
-def test_more_failures_and_more_runs_cost_more(conversion):
-    rest = Laplace(3)
-    for question in (
-        lambda m: m.epsilon("1/10", 8, conversion).epsilon,
-        lambda m: m.delta("1/4", 8, conversion).delta,
-        lambda m: m.lower_epsilon("1/10", 8),
-    ):
-        found = [question(Failing(rest, fails)) for fails in (0, "1e-9", "1/100", "2/25")]
-        assert all(a.upper < b.lower for a, b in itertools.pairwise(found))
-        runs = [question(k * Failing(rest, "1/100")) for k in (1, 2, 5)]
-        assert all(a.upper < b.lower for a, b in itertools.pairwise(runs))
-
-
 @pytest.mark.parametrize(
     ("epsilon", "fails", "k"), [("1/10", "1e-7", 2000), ("1/50", "1/10**3", 700)]
 )

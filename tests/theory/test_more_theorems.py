@@ -158,26 +158,6 @@ def test_the_pointwise_inequality_of_the_proof(alpha, gamma, ratio):
         assert gap > 0 or gap.contains(0)
 
 
-@given(st.integers(2, 12), unit, st.lists(st.integers(1, 10**6), min_size=6, max_size=6))
-def test_no_three_point_pair_exceeds_the_bound_in_any_direction(alpha, gamma, weights):
-    p = [Fraction(w, sum(weights[:3])) for w in weights[:3]]
-    q = [Fraction(w, sum(weights[3:])) for w in weights[3:]]
-    moment = {
-        l: max(
-            sum(x**l / y ** (l - 1) for x, y in zip(p, q, strict=True)),
-            sum(y**l / x ** (l - 1) for x, y in zip(p, q, strict=True)),
-        )
-        for l in range(2, alpha + 1)
-    }
-    bound = (1 - gamma) ** (alpha - 1) * (alpha * gamma - gamma + 1)
-    for l, value in moment.items():
-        bound += sympy.binomial(alpha, l) * (1 - gamma) ** (alpha - l) * gamma**l * value
-    for one, other in ((p, q), (q, p)):
-        mixed = [(1 - gamma) * y + gamma * x for x, y in zip(one, other, strict=True)]
-        assert sum(m**alpha / y ** (alpha - 1) for m, y in zip(mixed, other, strict=True)) <= bound
-        assert sum(y**alpha / m ** (alpha - 1) for m, y in zip(mixed, other, strict=True)) <= bound
-
-
 def test_it_speaks_of_curves_that_theorem_8_says_nothing_about():
     node = PoissonSubsample(Curve("alpha/50", kind="upper", adjacency="add_remove"), "1/100")
     with pytest.raises(AssumptionError):
