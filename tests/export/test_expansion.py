@@ -1,13 +1,11 @@
 """Expansions against the certified curve, coefficient by coefficient; optima against the search."""
 
-import json
 from fractions import Fraction
 
 import flint
 import mpmath
 import pytest
 import sympy
-from click.testing import CliRunner
 
 from symacct import (
     TCDP,
@@ -25,10 +23,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     symbols,
 )
-from symacct.cli import main
 from symacct.export.expansions import (
-    SeriesArithmetic,
-    _by_moments,
     coefficient_over,
     expansion,
     optimum,
@@ -435,13 +430,6 @@ def test_the_closed_form_with_symbols():
     assert sympy.simplify(found.epsilon - RHO - 2 * sympy.sqrt(RHO * cost)) == 0
 
 
-def test_the_command_in_json():
-    asked = ["expand", "PoissonSubsample(Gaussian(5), 1/1000)", "--alpha", "8", "--json"]
-    document = json.loads(CliRunner().invoke(main, asked).output)
-    assert document["claim"]["theorems"] == ["ZW19-T8"]
-    assert document["remainder"]["until"] == "1/1000"
-
-
 def test_no_remainder_is_claimed_where_another_theorem_may_take_over():
     # At rate 1/2 the default answer is BLOG-C24's, far from the terms of Theorem 9.
     node = SubsampleWithoutReplacement(Gaussian(2), "1/100")
@@ -456,15 +444,6 @@ def test_a_pole_has_no_remainder_and_an_impossible_point_is_refused():
     assert found.remainder is None
     with pytest.raises(DomainError, match="0 <= rate <= 1"):
         PoissonSubsample(Gaussian(2), "1/10").expansion("gamma", at=2, alpha=3)
-
-
-def test_a_binomial_sum_by_moments_is_the_sum_itself():
-    """Also where the rates do not add up to 1."""
-    ctx = SeriesArithmetic(sympy.Symbol("t", positive=True), sympy.S.Zero, 2, inner=False)
-    u, v = sympy.Integer(2), sympy.Integer(3)
-    found = _by_moments(ctx, 4, u, v, lambda l: l**2 + 1, 1)
-    truth = sum(sympy.binomial(4, l) * 2**l * 3 ** (4 - l) * (l**2 + 1) for l in range(1, 5))
-    assert found.coefficients == [truth]
 
 
 @pytest.mark.parametrize("power", [60, 9999])

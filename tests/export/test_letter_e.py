@@ -6,10 +6,9 @@ import pytest
 import sympy
 from click.testing import CliRunner
 
-from symacct import Compose, Either, PoissonSubsample, RandomizedResponse, parse
+from symacct import Compose, Either, RandomizedResponse
 from symacct.cli import main
 from symacct.export.description import describe
-from symacct.mechanisms.response import response_of
 from tests.command_lines import FINDING, GOOD
 from tests.thinning import covering
 
@@ -53,14 +52,6 @@ def test_no_output_has_the_letter_of_another_program(line, expression, tmp_path,
     assert ended.exit_code in (0, 2)
     assert ended.output
     assert not LETTER.search(ended.output)
-
-
-@pytest.mark.parametrize("epsilon", [1, "1/2", "0.001", 30, sympy.sqrt(2), sympy.Symbol("x")])
-@pytest.mark.parametrize("k", [2, 3, 4, 1000])
-def test_responses_by_epsilon_are_read_back_from_what_is_printed(epsilon, k):
-    m = RandomizedResponse.of_epsilon(epsilon, k)
-    assert response_of(m)[1] == k
-    assert parse(repr(PoissonSubsample(m, "1/10") + 3 * m)) is PoissonSubsample(m, "1/10") + 3 * m
 
 
 @pytest.mark.parametrize(

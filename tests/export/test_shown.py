@@ -176,16 +176,6 @@ def _read(argument):
     return {name or "delta": ast.literal_eval(given)}
 
 
-def test_cards_show_what_was_answered():
-    found = made("calibration")
-    texts = Balanced(card(found)).text
-    assert texts[1] == "3.73064"
-    assert f"ε = {found.guarantee.epsilon.rounded(6)} at δ = 1e-5  (rounded up)" in texts
-    assert {"MTZ19-EXACT", "ε(8)"} <= set(Balanced(card(made("comparison"))).text)
-    records = Balanced(card(made("sweep"))).text
-    assert all(record["value"] in records for record in made("sweep")[:20])
-
-
 @covering()
 @pytest.mark.parametrize("given", [{"delta": "1e-5"}, {"epsilon": "1/2"}])
 @pytest.mark.parametrize(
