@@ -51,17 +51,12 @@ NODES = [
 DELTAS = ["1e-5", "1/3", "1e-30"]
 DIGITS = [1, 3, 6, 17, 30]
 SPECS = [".1f", ".3f", ".12f", ".0f", ".2e", ".6g", ".15g", "g", "e", "f", ".4", ".3%", ">30.5g"]
-NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 def read(text):
     """The number printed, exactly."""
     text = text.strip().strip("$")  # in LaTeX a formula
     return Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
-
-
-def numbers(text):
-    return [Fraction(one) for one in NUMBER.findall(text)]
 
 
 def printed(x):
