@@ -8,8 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given
-from hypothesis import strategies as st
 from mpmath.ctx_mp import MPContext
 from numpy.polynomial.hermite_e import hermegauss
 
@@ -43,7 +41,7 @@ from symacct.kernel.sums.balls import ball
 from symacct.theory.amplification import triples
 from tests import independent
 from tests.support import MP, answers, decimal_overlaps, overlap, stated
-from tests.thinning import covering, examples, some
+from tests.thinning import covering, some
 
 DIGITS = 22
 
@@ -337,25 +335,6 @@ def test_the_slope_along_b_is_enclosed(setting):
     summed = looks.exponentials is not None
     assert summed == (setting[1] not in ("3/10", "9/10") and setting[0] != 8)
     assert not summed or most - least < triangles.factor * ball(triangles.delta**2) / 2
-
-
-@examples(16, 40)
-@given(
-    st.fractions(Fraction(11, 10), 30, max_denominator=60),
-    st.fractions(Fraction(1, 2000), Fraction(1, 20), max_denominator=2000),
-    st.fractions(Fraction(1, 50), 1, max_denominator=50),
-    st.fractions(0, Fraction(7, 8), max_denominator=64),
-)
-def test_two_ways_of_looking_never_disagree(alpha, gamma, delta, start):
-    """A sum of exponentials less what it leaves out, and an integral, of the same slope."""
-    triangles = Triangles(alpha, gamma, delta)
-    low, high = (part * delta**2 for part in (start, start + Fraction(1, 64)))
-    with precision(53):
-        least, most = RiseBounds(triangles).bounds(low, high)
-        held = on_a_piece(triangles, low, high).slope
-    assert least < most
-    assert not most < held
-    assert not held < least
 
 
 def test_far_below_and_at_the_jump_an_end_is_proved_without_an_integral_of_the_slope(monkeypatch):

@@ -25,7 +25,7 @@ def asked(*words, charset="utf-8", **environment):
 def test_a_verb_answers_in_every_encoding(verb, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     whole = asked(verb, *GOOD[verb])
-    for charset in ("ascii", some("latin-1", "cp437")):
+    for charset in some(["ascii"], ["ascii", "cp437"]):
         plain = asked(verb, *GOOD[verb], charset=charset)
         assert plain.exception is None
         assert plain.exit_code == whole.exit_code

@@ -417,8 +417,8 @@ def assert_generates(leaf, name):
     generated = 0
     for operation in set(about(name)) & set(OPERATED):
         node = OPERATED[operation](leaf)
-        answers = [certified(node, x, name) for x in (1, 2, 5, Fraction(3, 2), Fraction(11, 2))]
-        if any(answers) and name not in CODELESS:
+        orders = 1, 2, 5, Fraction(3, 2), Fraction(11, 2)
+        if name not in CODELESS and any(certified(node, x, name) for x in orders):
             text = node.code("python", name, max_order=12, points=20)
             lower = certified(node, 5, name).claim.kind is Kind.LOWER
             assert ("1.0 - MARGIN" if lower else "1.0 + MARGIN") in text
@@ -431,11 +431,11 @@ def assert_generates(leaf, name):
 
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_every_theorem_has_code_where_it_has_values(name):
-    """On two leaves and until one has code; in a soak on all."""
+    """On two leaves, and until one has code where some have; in a soak on all."""
     generated = 0
     for place, leaf in enumerate(random.Random(name).sample(LEAVES, len(LEAVES))):
         generated += assert_generates(leaf, name)
-        if generated and place + 1 >= some(2, len(LEAVES)):
+        if (generated or name not in WITH_CODE) and place + 1 >= some(2, len(LEAVES)):
             break
     assert generated or name not in WITH_CODE
 
