@@ -24,6 +24,8 @@ from symacct import (
     symbols,
 )
 from symacct.export.expansions import (
+    SeriesArithmetic,
+    _by_moments,
     coefficient_over,
     expansion,
     optimum,
@@ -444,6 +446,15 @@ def test_a_pole_has_no_remainder_and_an_impossible_point_is_refused():
     assert found.remainder is None
     with pytest.raises(DomainError, match="0 <= rate <= 1"):
         PoissonSubsample(Gaussian(2), "1/10").expansion("gamma", at=2, alpha=3)
+
+
+def test_a_binomial_sum_by_moments_is_the_sum_itself():
+    """Also where the rates do not add up to 1."""
+    ctx = SeriesArithmetic(sympy.Symbol("t", positive=True), sympy.S.Zero, 2, inner=False)
+    u, v = sympy.Integer(2), sympy.Integer(3)
+    found = _by_moments(ctx, 4, u, v, lambda l: l**2 + 1, 1)
+    truth = sum(sympy.binomial(4, l) * 2**l * 3 ** (4 - l) * (l**2 + 1) for l in range(1, 5))
+    assert found.coefficients == [truth]
 
 
 @pytest.mark.parametrize("power", [60, 9999])
