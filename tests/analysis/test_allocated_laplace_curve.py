@@ -31,7 +31,7 @@ def agree(found, value, digits=20):
     assert found.rel_accuracy_bits() > 75
 
 
-@covering(lambda shift, z: {z.startswith("-")})
+@covering(lambda shift, z: {"a double integral"})
 @pytest.mark.parametrize("z", ["-1/2", "3/2", "-7/2", "-30", "-1", "5/2", "41/4"])
 @pytest.mark.parametrize("shift", ["1", "1/4", "3"])
 def test_two_steps_by_quadrature(shift, z):

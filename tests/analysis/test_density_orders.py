@@ -11,6 +11,7 @@ from symacct.kernel.theorem_registry import rough_curve
 from symacct.laws import Density
 from symacct.mechanisms import pair
 from tests.support import overlap
+from tests.thinning import covering
 
 PAIRS = {
     "logistic": ("exp(-x)/(1+exp(-x))**2", "exp(-(x-1))/(1+exp(-(x-1)))**2"),
@@ -25,6 +26,7 @@ def sampled(name, rate):
     return PoissonSubsample(DistributionPair(P, Q), rate)
 
 
+@covering(lambda name, rate, alpha: {rate})
 @pytest.mark.parametrize(
     ("name", "rate", "alpha"),
     [

@@ -99,7 +99,7 @@ SETTINGS = st.tuples(
 )
 
 
-@examples(5, 10)
+@examples(3, 10)
 @given(SETTINGS, st.sampled_from([0, 1]))
 def test_the_drift_is_the_derivative_along_b(setting, times):
     """Of the slope and its own derivative, by central differences."""

@@ -55,9 +55,9 @@ def test_two_steps_by_a_double_sum(alpha, sigma):
         z = 1 - order if added else order
         mean = share @ ((w[:, None] + w) / 2) ** z @ share
         each.append(np.log(mean) / (order - 1))
-        found = one_way(alpha, sigma, 2, added)
+        found = one_way(alpha, sigma, 2, added, bits=80)
         assert abs(float(found) - each[-1]) < 1e-10
-        assert found.rel_accuracy_bits() > 120
+        assert found.rel_accuracy_bits() > 60
     found = RandomAllocation(Gaussian(sigma), 2).rdp(alpha, digits=15)
     assert abs(float(found) - max(each)) < 1e-10
     assert found.claim.kind is Kind.EXACT
@@ -66,14 +66,14 @@ def test_two_steps_by_a_double_sum(alpha, sigma):
 def test_orders_in_closed_form_are_those_of_the_integral():
     """Of one step both ways, and at whole orders of many."""
     for added in (False, True):
-        assert one_way("7/2", 2, 1, added).overlaps(arb(7) / 16)
+        assert one_way("7/2", 2, 1, added, bits=80).overlaps(arb(7) / 16)
     for sigma, steps, z in ((2, 10, 2), (2, 1000, 3), ("1/2", 3, 2)):
-        moments = LognormalMoments(Lognormal(1 / Fraction(sigma) ** 2), steps, 100)
-        with ctx.workprec(100):
+        moments = LognormalMoments(Lognormal(1 / Fraction(sigma) ** 2), steps, 70)
+        with ctx.workprec(70):
             theta = arb(3)
             by_integral = moments._integral(z + 3, theta) / theta.gamma()
             assert by_integral.overlaps(moments.moment(Fraction(z)))
-            assert by_integral.rel_accuracy_bits() > 80
+            assert by_integral.rel_accuracy_bits() > 50
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_the_curve_is_used_in_sums_at_its_best_order():
     assert found.claim.theorems == ("MIR17-P1", "ALLOCATION-GAUSSIAN")
     for alpha in (2, 9, 17, "181/10", 19, 40):
         order, log_delta = float(Fraction(alpha)), math.log(1e-5)
-        spent = 3 * float(one_way(alpha, 2, 16)) + math.log1p(-1 / order)
+        spent = 3 * float(one_way(alpha, 2, 16, bits=60)) + math.log1p(-1 / order)
         assert spent - (log_delta + math.log(order)) / (order - 1) >= float(found.epsilon.lower)
     exact, improved = (m.epsilon("1e-5", 6, conversion=one) for one in ("exact", "improved"))
     assert exact.epsilon.upper < improved.epsilon.lower
@@ -144,6 +144,6 @@ def test_orders_of_hundreds_and_what_is_beyond():
 def test_mpmath_says_the_same():
     m = RandomAllocation(Gaussian(3), 7)
     for alpha in (2, "5/2"):
-        plain, balls = m.rdp(alpha, 20, engine="mpmath"), m.rdp(alpha, 20)
+        plain, balls = m.rdp(alpha, 9, engine="mpmath"), m.rdp(alpha, 9)
         assert plain.lower <= balls.upper
         assert balls.lower <= plain.upper
