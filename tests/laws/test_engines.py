@@ -47,7 +47,11 @@ def orders(data, node):
     return data.draw(st.permutations(found))[: some(2, 4)]
 
 
-@pytest.mark.parametrize("kind", EVERY)
+#: mpmath asks balls for an allocation: tests/analysis/test_random_allocation.py compares one.
+BY_MPMATH = some([kind for kind in EVERY if kind != "RandomAllocation"], list(EVERY))
+
+
+@pytest.mark.parametrize("kind", BY_MPMATH)
 @few
 @given(data=st.data())
 def test_balls_and_mpmath_agree_in_all_digits_asked(kind, data):
@@ -96,6 +100,7 @@ def test_answers_to_different_digits_enclose_one_number(m, few, many, alpha):
         assert b.digits >= many
 
 
+@examples(2, 30)
 @given(expressions, st.sampled_from([5, 24, 53, 300, 2000]), fractional_orders)
 def test_precisions_outside_change_nothing_and_are_put_back(m, bits, alpha):
     def all_answers():
@@ -125,7 +130,7 @@ def test_no_cancellation_at_tiny_rates_and_huge_noise():
         assert abs(middle(answer) / value - 1) <= Fraction(1, 10**30)
 
 
-@pytest.mark.parametrize("alpha", [1000, 4000])
+@pytest.mark.parametrize("alpha", [1000, 2000])
 def test_huge_moments_do_not_overflow(alpha):
     """At σ = 1/10 the last term is all: K(α−1) = α log γ + α(α−1)/(2σ²) + what is below 10⁻¹⁰⁰."""
     mp = independent.context(200)
