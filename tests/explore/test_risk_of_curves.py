@@ -32,6 +32,7 @@ from symacct.cli import main
 from symacct.explore.risk import Risk
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.deadline import Budget
+from tests.explore.test_risk import best_power
 from tests.thinning import examples
 
 CURVES = [
@@ -92,31 +93,20 @@ def test_what_pure_privacy_implies_is_had_from_its_curve(epsilon):
         assert one.upper < other.upper * (1 + mpmath.mpf("1e-5"))
 
 
-@examples(15, 600)
+@examples(6, 600)
 @given(
     p=st.lists(st.integers(1, 9), min_size=2, max_size=4),
     q=st.lists(st.integers(1, 9), min_size=4, max_size=4),
     level=st.fractions(0, 1, max_denominator=20),
 )
 def test_no_test_of_finite_laws_beats_what_their_curve_implies(p, q, level):
-    """Every deterministic test, and mixtures at the level, counted in fractions."""
+    """Every test of few outcomes and the mixtures of two, at the level, in fractions."""
     q = q[: len(p)]
     laws = [[Fraction(x, sum(law)) for x in law] for law in (p, q)]
     m = DistributionPair(*laws)
     bound = Risk(m, known=profile_of_curve(m)).tpr(level).upper
     for one, other in (laws, laws[::-1]):
         assert to_fraction(bound) >= best_power(one, other, level)
-
-
-def best_power(p, q, level):
-    """The randomized test of the greatest ratios, Neyman and Pearson's."""
-    power = Fraction(0)
-    for gain, cost in sorted(zip(p, q, strict=True), key=lambda one: one[1] / one[0]):
-        taken = min(Fraction(1), level / cost)
-        power, level = power + taken * gain, level - taken * cost
-        if level <= 0:
-            break
-    return power
 
 
 def test_what_a_curve_does_not_imply_is_said_in_plain_words():
