@@ -55,9 +55,9 @@ def test_two_steps_by_a_double_sum(alpha, sigma):
         z = 1 - order if added else order
         mean = share @ ((w[:, None] + w) / 2) ** z @ share
         each.append(np.log(mean) / (order - 1))
-        found = one_way(alpha, sigma, 2, added, bits=80)
+        found = one_way(alpha, sigma, 2, added)
         assert abs(float(found) - each[-1]) < 1e-10
-        assert found.rel_accuracy_bits() > 60
+        assert found.rel_accuracy_bits() > 120
     found = RandomAllocation(Gaussian(sigma), 2).rdp(alpha, digits=15)
     assert abs(float(found) - max(each)) < 1e-10
     assert found.claim.kind is Kind.EXACT
@@ -66,14 +66,14 @@ def test_two_steps_by_a_double_sum(alpha, sigma):
 def test_orders_in_closed_form_are_those_of_the_integral():
     """Of one step both ways, and at whole orders of many."""
     for added in (False, True):
-        assert one_way("7/2", 2, 1, added, bits=80).overlaps(arb(7) / 16)
+        assert one_way("7/2", 2, 1, added).overlaps(arb(7) / 16)
     for sigma, steps, z in ((2, 10, 2), (2, 1000, 3), ("1/2", 3, 2)):
-        moments = LognormalMoments(Lognormal(1 / Fraction(sigma) ** 2), steps, 70)
-        with ctx.workprec(70):
+        moments = LognormalMoments(Lognormal(1 / Fraction(sigma) ** 2), steps, 100)
+        with ctx.workprec(100):
             theta = arb(3)
             by_integral = moments._integral(z + 3, theta) / theta.gamma()
             assert by_integral.overlaps(moments.moment(Fraction(z)))
-            assert by_integral.rel_accuracy_bits() > 50
+            assert by_integral.rel_accuracy_bits() > 80
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,6 @@ def test_orders_of_hundreds_and_what_is_beyond():
 def test_mpmath_says_the_same():
     m = RandomAllocation(Gaussian(3), 7)
     for alpha in (2, "5/2"):
-        plain, balls = m.rdp(alpha, 9, engine="mpmath"), m.rdp(alpha, 9)
+        plain, balls = m.rdp(alpha, 20, engine="mpmath"), m.rdp(alpha, 20)
         assert plain.lower <= balls.upper
         assert balls.lower <= plain.upper

@@ -90,6 +90,17 @@ def test_balls_and_mpmath_agree_on_every_theorem(theorem, data):
             assert abs(middle(other) - middle(sure)) <= middle(sure) / 10**DIGITS
 
 
+@pytest.mark.parametrize("kind", EVERY)
+@given(data=st.data())
+def test_float64_is_right_to_the_digits_it_claims(kind, data):
+    node = data.draw(EVERY[kind])
+    for alpha in orders(data, node):
+        sure = FormulaAccountant(DIGITS).rdp(node, alpha)
+        quick = Accountant(DIGITS, "float64").rdp(node, alpha)
+        assert not quick.certified
+        assert overlap(sure, quick), (node, alpha)
+
+
 @given(expressions, st.integers(1, 300), st.integers(1, 300), fractional_orders)
 def test_answers_to_different_digits_enclose_one_number(m, few, many, alpha):
     accountant = Accountant()
