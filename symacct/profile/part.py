@@ -170,6 +170,14 @@ class Part(Factor):
         """(Q, P), where it is known as a loss."""
         return self if self.symmetric else None
 
+    @property
+    def either_way(self) -> Part | None:
+        """The loss whose D is the larger of those of (P, Q) and (Q, P) at every y, if it is known.
+
+        None where it is known as no loss but the pointwise maximum of the two.
+        """
+        return None
+
     def fixed_size_pair(self, gamma: Exact) -> Part | None:
         """What dominates a sample of fixed size both ways, a record replaced.
 

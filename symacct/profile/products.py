@@ -508,7 +508,7 @@ def maximal_product(products: list[Product]) -> Product:
             where="conversion exact",
             remedy="use conversion improved",
         )
-    largest = pointwise_maximum.PointwiseMaximum(frozenset(product.part for product in products))
+    largest = pointwise_maximum.largest_of(frozenset(product.part for product in products))
     kind = combine((product.kind for product in products), "several pairs")
     widest = _widest(products)
     return (Family if widest is Pair else widest).of(largest, kind)

@@ -9,12 +9,17 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import DistributionPair, Gaussian, PoissonSubsample, sample_with_replacement
 from symacct.kernel.node import Node
-from symacct.laws import NormalMixture
+from symacct.laws import Normal, NormalMixture
+from symacct.mechanisms.pair import Overlap
+from symacct.profile.losses.density import DensityLoss, DensityPair
+from symacct.profile.losses.pointwise_maximum import PointwiseMaximum, largest_of
+from symacct.profile.solve import CompositionProfile
 from tests.thinning import examples
 
 
@@ -99,3 +104,55 @@ def test_a_thousand_samples_with_replacement_are_exact_soon() -> None:
     assert node.lower_epsilon("1e-6", digits=4).lower <= found.epsilon.upper
     by_orders = node.epsilon("1e-6", conversion="improved", digits=4)
     assert found.epsilon.upper < by_orders.epsilon.upper
+
+
+@examples(6, 60)
+@given(
+    st.integers(1, 99), st.integers(1, 60), st.integers(-3, 3), st.sampled_from((1, -1)), st.data()
+)
+def test_either_way_round_the_larger_profile_is_known_by_moments(
+    rate: int, variance: int, moved: int, sign: int, data: st.DataObject
+) -> None:
+    """However the pair is written; by normal tails of each way round."""
+    spread, share = Fraction(variance, 10), Fraction(rate, 100)
+    mixed = NormalMixture([moved, moved + 2 * sign], [1 - share, share], spread)
+    laws = [mixed, Normal(moved, spread)][:: data.draw(st.sampled_from((1, -1)))]
+    one = DensityLoss(DensityPair(Overlap(*laws)))
+    every = frozenset({one, one.exchanged})
+    known = largest_of(every)
+    assert known.has_moments
+    assert known.alternatives == PointwiseMaximum(every).alternatives
+    assert known.sampled(Fraction(1, 3)) == PointwiseMaximum(every).sampled(Fraction(1, 3))
+    y = arb(data.draw(st.integers(-40, 40))) / 16
+    both = [part.hockey_stick(y, False) for part in every]
+    value = known.hockey_stick(y, False)
+    assert value.overlaps(both[0].max(both[1]))
+    assert value.rad() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower"),
+    [
+        ({"0": "1/2", "1": "1/4", "2": "1/4"}, {"0": "1"}),
+        ({"0": "1/2", "1": "1/2"}, {"0": "1/3", "-1": "2/3"}),
+        ({"1/2": "1/2", "1": "1/2"}, {"0": "1"}),
+    ],
+)
+def test_either_way_round_other_mixtures_are_their_maximum(
+    upper: dict[str, str], lower: dict[str, str]
+) -> None:
+    one = DensityLoss(
+        DensityPair(Overlap(*(NormalMixture(list(x), list(x.values()), 1) for x in (upper, lower))))
+    )
+    every = frozenset({one, one.exchanged})
+    assert largest_of(every) == PointwiseMaximum(every)
+
+
+def test_either_way_round_several_runs_are_those_of_a_grid() -> None:
+    """Of the densities' maximum, which is laid on a grid."""
+    one = DensityLoss(DensityPair(Overlap(NormalMixture([0, 1], ["4/5", "1/5"], 2), Normal(0, 2))))
+    largest = PointwiseMaximum(frozenset({one, one.exchanged}))
+    delta = Fraction(1, 1000)
+    by_grid = CompositionProfile(((largest, 13),), False).epsilon(delta, 4)
+    known = largest_of(largest.parts)
+    assert by_grid.overlaps(CompositionProfile(((known, 13),), False).epsilon(delta, 4))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -20,7 +20,7 @@ from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import float_above
 from symacct.kernel.errors import LimitError, PrecisionError
-from symacct.kernel.exact import INFINITY, Exact, sympy
+from symacct.kernel.exact import INFINITY, Exact, LazyModule, sympy
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball, legendre, up_to, within
 from symacct.laws.law import Law
@@ -31,6 +31,11 @@ from symacct.profile.proofs import DENSITIES
 from symacct.profile.roots import enclosed
 from symacct.profile.sums import End
 from symacct.profile.written_laws import Write, WrittenLaws, mixed
+
+if TYPE_CHECKING:
+    from symacct.profile.losses import normal_pair
+else:  # which is made of this loss
+    normal_pair = LazyModule("symacct.profile.losses.normal_pair")
 
 # --- charts
 #
@@ -649,6 +654,10 @@ class DensityLoss(SummedLoss):
         if self.symmetric or self.pair.gamma != 1:
             return super().exchanged
         return DensityLoss(self.pair.exchanged)
+
+    @property
+    def either_way(self) -> Part | None:
+        return normal_pair.either_way(self)
 
     def sampled(self, gamma: Exact) -> DensityLoss:
         return DensityLoss(DensityPair(self.pair.overlap, self.pair.gamma * gamma))

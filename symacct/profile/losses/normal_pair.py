@@ -8,15 +8,19 @@ Gaussian noise on a Poisson sample. Both are summed much sooner than densities a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from symacct.kernel.exact import Exact, exact
 from symacct.laws.neighbours import TwoDensities
 from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.density import DensityLoss, DensityPair
+from symacct.profile.losses.fixed_size import FixedSizeGaussian
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.losses.normal_mixtures import NormalMixtures
+from symacct.profile.losses.normal_mixtures import NormalMixtures, Weights
+from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.part import Part
 
 
@@ -31,8 +35,68 @@ class NormalPair(NormalMixtures):
         return self.densities.sampled(gamma)
 
 
+# Proved in docs/proofs/pairs.md, Lemma normal-either-way.
+@dataclass(frozen=True)
+class EitherWayNormal(FixedSizeGaussian):
+    """A normal law and its mixture with a moved one have the glued pair, either way round.
+
+    `densities` are the two ways round, of which samples are made.
+    """
+
+    densities: PointwiseMaximum
+
+    @property
+    def alternatives(self) -> Sequence[Part]:
+        return self.densities.alternatives
+
+    def sampled(self, gamma: Exact) -> Part:
+        """The larger of the two ways round, both sampled."""
+        return self.densities.sampled(gamma)
+
+
+class Ordered(NamedTuple):
+    """Two mixtures are ordered: their (w, j) by growing j, and the ratio Δ²/σ² of a j more."""
+
+    upper: Weights
+    lower: Weights
+    ratio: Exact
+
+    @property
+    def is_sample(self) -> bool:
+        """Is the first law the second one, mixed with it moved?"""
+        return len(self.lower) == 1 and len(self.upper) == 2 and self.upper[0][1] == 0
+
+    @property
+    def noise(self) -> GaussianLoss:
+        """The loss of the second law and it moved, where the first is a sample of these."""
+        return GaussianLoss(exact(self.ratio * self.upper[1][1] ** 2))
+
+
 def normal_pair(pair: DensityPair) -> Part | None:
     """Make the pair by its means and weights; None where they are not so ordered, or not known."""
+    ordered = _ordered(pair)
+    if ordered is None:
+        return None
+    if ordered.is_sample:
+        return ordered.noise.sampled(ordered.upper[1][0])
+    return NormalPair(*ordered, DensityLoss(pair))
+
+
+def either_way(loss: DensityLoss) -> Part | None:
+    """Make the loss of both ways round, where one law is the other one mixed with it moved."""
+    exchanged = loss.exchanged
+    if exchanged is None:
+        return None
+    for pair in (loss.pair, loss.pair.exchanged):
+        ordered = _ordered(pair)
+        if ordered is not None and ordered.is_sample:
+            both = PointwiseMaximum(frozenset({loss, exchanged}))
+            return EitherWayNormal(1 / ordered.noise.ratio, ordered.upper[1][0], both)
+    return None
+
+
+def _ordered(pair: DensityPair) -> Ordered | None:
+    """Order the means of two mixtures; None where they are not so ordered, or not known."""
     parts = pair.overlap.normal_parts
     if parts is None or pair.gamma != 1:
         return None
@@ -50,10 +114,7 @@ def normal_pair(pair: DensityPair) -> Part | None:
     )
     if not (upper[0][1] >= lower[-1][1] and upper[-1][1] > lower[-1][1]):
         return None
-    ratio = exact(unit**2 / p.variance)
-    if len(lower) == 1 and len(upper) == 2 and upper[0][1] == 0:
-        return GaussianLoss(exact(ratio * upper[1][1] ** 2)).sampled(upper[1][0])
-    return NormalPair(upper, lower, ratio, DensityLoss(pair))
+    return Ordered(upper, lower, exact(unit**2 / p.variance))
 
 
 def _at(part: tuple[Exact, int]) -> int:

@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     from symacct.profile.losses.density import DensityLoss
 
 
+def largest_of(parts: frozenset[Part]) -> Part:
+    """Make the pair with the largest profile of some pairs at every ε.
+
+    Of two that are one pair either way round its own loss may be known, with moments.
+    """
+    for part in parts:
+        known = part.either_way
+        if known is not None and parts == {part, part.exchanged}:
+            return known
+    return PointwiseMaximum(parts)
+
+
 @dataclass(frozen=True)
 class PointwiseMaximum(ProfileOnly):
     """The pointwise maximum is over one-run pairs, of which the last mass of none is lost."""
