@@ -156,9 +156,15 @@ class LaplaceLoss(SummedLoss):
             return [self._closed(acb(line.a, arb(line.h) * n)) for n in line.nodes]
         return super().transform(line, need)
 
-    def _is_closed(self, a: float) -> bool:
-        """Is F known by `_closed`, which cancels next to z = ½?"""
-        return self.gamma == 1 and abs(a - 0.5) > _NEAR_HALF
+    def modulus(self, a: float, s: float, far: float, need: float) -> arb:
+        """Far out Gauss's rule has as many nodes as F has turned by there; `_closed` has none."""
+        if self._is_closed(a, s):
+            return abs(self._closed(acb(a, s)))
+        return super().modulus(a, s, far, need)
+
+    def _is_closed(self, a: float, s: float = 0.0) -> bool:
+        """Is F known at a+is and farther out by `_closed`, which cancels next to z = ½?"""
+        return self.gamma == 1 and abs(complex(a - 0.5, s)) > _NEAR_HALF
 
     def _closed(self, z: acb) -> acb:
         """½(e^{−zs} + e^{(z−1)s} + (e^{(z−1)s} − e^{−zs})/(2z−1)) of what is not sampled."""

@@ -136,13 +136,7 @@ class SummedLoss(Part):
             fallen = 1 - _height(self, a, s)
             spare = _SPARE if s == t else _ROUGH
             need = spare + math.ceil(-2 * math.log(max(fallen, slack))) / 2
-            sample = self.sample(a, far, need)
-            turn = acb(0, arb(s))
-            total = sum(
-                (w * (turn * x).exp() for w, x in zip(sample.weights, sample.losses, strict=True)),
-                acb(0),
-            )
-            return abs(total) + sample.error
+            return self.modulus(a, s, far, need)
 
         bend, moment = self._bend(a, _SPARE - math.log(slack))
         return (
@@ -150,6 +144,16 @@ class SummedLoss(Part):
             .largest_beyond(t)
             .log()
         )
+
+    def modulus(self, a: float, s: float, far: float, need: float) -> arb:
+        """Bound |F(a+is)| to about e^{−need} F(a), by the nodes that serve all |s| <= far."""
+        sample = self.sample(a, far, need)
+        turn = acb(0, arb(s))
+        total = sum(
+            (w * (turn * x).exp() for w, x in zip(sample.weights, sample.losses, strict=True)),
+            acb(0),
+        )
+        return abs(total) + sample.error
 
     def _bend(self, a: float, need: float) -> tuple[arb, arb]:
         """Bound E_Q[(L−μ)²e^{aL}] by three real moments, and compute F(a)."""
