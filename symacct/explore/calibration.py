@@ -691,6 +691,7 @@ def calibrate(
             others=lambda has_profile: (),
             against=_against,
             is_less=_is_better,
+            is_least=lambda calibration: False,
             shown=lambda calibration: f"{calibration.symbol} = {number(calibration.meets)}",
         )
     )

@@ -133,8 +133,8 @@ class Ways(Generic[_T]):
     `by_few_orders` tries some of them while there is time, one at least, where either is out of
     time. `closest` asks for all that an order proves. `others` lists ways to a bound that are about
     few expressions, or where the exact profile is not known; None says that one proves nothing.
-    `against` says why an exact answer is not the better of two, or nothing, and `shown` is a short
-    text of an answer for the line of progress.
+    `against` says why an exact answer is not the better of two, or nothing, `is_least` whether
+    nothing is smaller than an answer, and `shown` is a short text of it for the line of progress.
     """
 
     exact: tuple[Callable[[], _T], ...]
@@ -145,6 +145,7 @@ class Ways(Generic[_T]):
     others: Callable[[bool], Iterable[Callable[[], _T | None]]]
     against: Callable[[_T, _T | None], str]
     is_less: Callable[[_T, _T], bool]
+    is_least: Callable[[_T], bool]
     shown: Callable[[_T], str]
 
 
@@ -184,7 +185,8 @@ class _Search(Generic[_T]):
         """The best answer of all ways; the error that refuses the question where none answers."""
         ways = self.ways
         exact, refusal = self._exactly()
-        if exact is not None and exact.kind is Kind.EXACT and not ways.against(exact, None):
+        is_known = exact is not None and (exact.kind is Kind.EXACT or ways.is_least(exact))
+        if exact is not None and is_known and not ways.against(exact, None):
             return Best(exact)
         if exact is None and refusal is None:
             by_few_orders, _ = self._by_few_orders()
@@ -225,7 +227,7 @@ class _Search(Generic[_T]):
         first, *further = self.ways.exact
         answer, refusal = self._attempt(_SCHEDULE.exact, first)
         for to_more_digits in further:
-            if answer is None:
+            if answer is None or self.ways.is_least(answer):
                 break
             tell_so_far(self.ways.shown(answer))
             question = functools.partial(self.budget.ask, _SCHEDULE.exact, to_more_digits)
@@ -324,6 +326,7 @@ def best_guarantee(
             others=others,
             against=against,
             is_less=is_less,
+            is_least=lambda g: g.asked.upper == 0,
             shown=lambda g: f"{g.letter} = {g.asked.rounded(SCREEN_DIGITS)}",
         )
     )

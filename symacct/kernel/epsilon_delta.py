@@ -140,7 +140,8 @@ def by_the_profile(
     """The exact profile's guarantee, or the curve's where `by_the_curve` is given and is smaller.
 
     Where the digits are out of reach and `is_default` or `by_the_curve` allows it, the guarantee
-    has fewer digits; else the error is raised at once. A note says what could not be computed.
+    has fewer digits; else the error is raised at once. A note says what could not be computed. Of a
+    bound that is 0 the curve is not asked: nothing is smaller.
     """
     refusal: SymacctError | None = None
     answer: Guarantee | None = None
@@ -155,7 +156,7 @@ def by_the_profile(
             raise
         answer = _with_fewer_digits(exact_to, digits, error)
         refusal = error if answer is None or answer.note else None
-    if by_the_curve is not None:
+    if by_the_curve is not None and not (answer is not None and answer.asked.upper == 0):
         with suppress(*([PrecisionError, LimitError, InfiniteError] if answer else [])):
             of_curve = by_the_curve()
             if answer is None or of_curve.asked.upper < answer.asked.upper:

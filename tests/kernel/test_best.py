@@ -31,6 +31,7 @@ from symacct.cli import main
 from symacct.kernel.accountant import against, asked_of
 from symacct.kernel.claims import Relation
 from symacct.kernel.deadline import OutOfTimeError
+from symacct.kernel.optimal_order import BestOrder
 from symacct.papers.report import PrivacyReport
 from symacct.profile.conversion import Exact
 from tests.thinning import covering
@@ -197,6 +198,20 @@ def test_few_digits_of_the_exact_profile_are_a_bound_below_that_of_orders(node):
     assert "computed within 5 s; 15 seconds may prove a smaller ε" in found.note
     assert ("is true" in found.note) == (truth.kind is Kind.EXACT)
     assert by_orders.note == ""
+
+
+def test_nothing_is_asked_once_epsilon_is_0(monkeypatch):
+    """Of a bound, of which otherwise orders may prove less."""
+
+    def asked(*_):
+        raise AssertionError
+
+    m = 20 * SubsampleWithoutReplacement(Gaussian(2), "1/1000")
+    monkeypatch.setattr(BestOrder, "answer", asked)
+    found = Accountant().epsilon(m, "1/100")
+    assert found.conversion == "exact"
+    assert found.kind is Kind.UPPER
+    assert found.epsilon.upper == 0
 
 
 def test_what_is_late_by_all_orders_is_had_by_a_few_of_them(monkeypatch):
