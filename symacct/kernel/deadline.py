@@ -26,6 +26,9 @@ from symacct.kernel.memory import new_lock
 # mpmath works out before a quadrature, which takes a second or two of the second engine.
 
 T = TypeVar("T")
+#: Times the time that is left, beyond which work foreseen by its first pieces is given up: a first
+#: piece may be smaller, and then takes so much longer for its size.
+_SURELY = 1.25
 
 
 class OutOfTimeError(BaseException):
@@ -108,6 +111,26 @@ def remaining() -> float:
     """The seconds of processor time that are left, ∞ where nothing limits them."""
     deadline = _deadline.get()
     return math.inf if deadline is None else deadline.remaining()
+
+
+class Outlook:
+    """Looks ahead in work whose pieces take about as long for their size, of `total` in all.
+
+    What cannot end in time is given up as soon as that is seen, so that the time is left to others.
+    """
+
+    def __init__(self, total: float) -> None:
+        self._total, self._done, self._start = total, 0.0, remaining()
+
+    def advance(self, size: float) -> None:
+        """Raises OutOfTimeError where the time is over, or what is left is sure to overrun it."""
+        check()
+        self._done += size
+        left = remaining()
+        if left < math.inf:
+            foreseen = (self._start - left) / self._done * (self._total - self._done)
+            if foreseen > _SURELY * left:
+                raise OutOfTimeError
 
 
 class Budget:

@@ -20,7 +20,10 @@ from symacct.profile.part import Floats, OrderLine
 # Powers are formed by halving: rectangles would grow exponentially under repeated products.
 
 _ROWS = 256  # of a matrix product at once
-_COLUMNS = 2048
+_FIRST_ROWS = 64  # of the first product, which tells how long all of them take
+#: Columns of one product, which are enough for flint's fast one, and so few that it takes half a
+#: second at most: between two of them the time is looked at.
+_COLUMNS = 128
 _I = acb(0, 1)
 
 
@@ -48,19 +51,29 @@ def real_power_sums(weights: list[arb], angles: list[arb], first: int, last: int
 
 
 def _by_columns(
-    sums: Callable[[list[acb], list[acb], int], list[acb]],
+    sums: Callable[[list[acb], list[acb], int, deadline.Outlook], list[acb]],
     weights: list[acb],
     ratios: list[acb],
     count: int,
 ) -> list[acb]:
     """Add up sums of powers over so many j at once as a matrix may have columns."""
-    total = sums(weights[:_COLUMNS], ratios[:_COLUMNS], count)
+    outlook = deadline.Outlook(len(ratios))
+    total = sums(weights[:_COLUMNS], ratios[:_COLUMNS], count, outlook)
     for first in range(_COLUMNS, len(ratios), _COLUMNS):
-        deadline.check()
         part = slice(first, first + _COLUMNS)
-        column_sums = sums(weights[part], ratios[part], count)
+        column_sums = sums(weights[part], ratios[part], count, outlook)
         total = [x + y for x, y in zip(total, column_sums, strict=True)]
     return total
+
+
+def _some_rows(rows: list[list[acb]], outlook: deadline.Outlook) -> Iterator[acb_mat]:
+    """Yield the rows of a matrix, so many at once as one product takes, few of them first."""
+    first, last = 0, _FIRST_ROWS
+    while first < len(rows):
+        some = rows[first:last]
+        yield acb_mat(some)
+        outlook.advance(len(some) / len(rows) * len(some[0]))
+        first, last = last, last + _ROWS
 
 
 def sums_on_a_line(weights: list[arb], losses: list[arb], line: OrderLine, error: arb) -> list[acb]:
@@ -70,19 +83,23 @@ def sums_on_a_line(weights: list[arb], losses: list[arb], line: OrderLine, error
     return [value + disc for value in sums]
 
 
-def _power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
+def _power_sums(
+    weights: list[acb], ratios: list[acb], count: int, outlook: deadline.Outlook
+) -> list[acb]:
     """Compute Σ_j w_j r_j^n by one product of matrices: n = gs + m, rows g and columns m."""
     small = max(1, math.isqrt(count))
     steps = _columns(ratios, small + 1)
     rows = _weighed(weights, steps[small], -(-count // small))
     inner = acb_mat(steps[:small]).transpose()
     sums: list[acb] = []
-    for first in deadline.each(range(0, len(rows), _ROWS)):
-        sums.extend((acb_mat(rows[first : first + _ROWS]) * inner).entries())
+    for some in _some_rows(rows, outlook):
+        sums.extend((some * inner).entries())
     return sums[:count]
 
 
-def _real_power_sums(weights: list[acb], turns: list[acb], count: int) -> list[acb]:
+def _real_power_sums(
+    weights: list[acb], turns: list[acb], count: int, outlook: deadline.Outlook
+) -> list[acb]:
     """Compute Σ_j w_j e^{inθ_j}, both signs of an offset by one real product.
 
     The n-th is that of n = gs + m ± i, 0 <= i <= m, s = 2m+1.
@@ -93,8 +110,8 @@ def _real_power_sums(weights: list[acb], turns: list[acb], count: int) -> list[a
     rows = _weighed(_times(weights, steps[small]), stride, -(-count // (2 * small + 1)))
     inner = acb_mat(steps[: small + 1]).transpose()
     sums: list[acb] = []
-    for first in range(0, len(rows), _ROWS):
-        sums.extend(_both_signs(acb_mat(rows[first : first + _ROWS]), inner))
+    for some in _some_rows(rows, outlook):
+        sums.extend(_both_signs(some, inner))
     return sums[:count]
 
 

@@ -55,6 +55,27 @@ def test_of_two_ends_the_first_one_counts() -> None:
         deadline.check()
 
 
+@pytest.mark.parametrize(("spent", "goes_on"), [(1.0, True), (3.0, False)])
+def test_what_cannot_end_in_time_is_given_up_when_that_is_seen(
+    monkeypatch: pytest.MonkeyPatch, spent: float, goes_on: bool
+) -> None:
+    """Of ten pieces, the first of which took so much of 10 seconds."""
+    left = iter([10.0, 10.0 - spent])
+    monkeypatch.setattr(deadline, "remaining", lambda: next(left))
+    outlook = deadline.Outlook(10)
+    if goes_on:
+        outlook.advance(1)
+    else:
+        with pytest.raises(OutOfTimeError):
+            outlook.advance(1)
+
+
+def test_without_an_end_nothing_is_given_up() -> None:
+    outlook = deadline.Outlook(1e9)
+    assert worked(0.01) > 0
+    outlook.advance(1)
+
+
 def test_a_quadrature_of_mpmath_looks_at_the_time() -> None:
     sampled = sa.PoissonSubsample(sa.Gaussian("3/7"), "1/3", "replace_one")
     with deadline.within(0), pytest.raises(OutOfTimeError):

@@ -26,6 +26,7 @@ from symacct.profile.losses.sampled_gaussian import (
     nodes,
     strip,
 )
+from symacct.profile.losses.summed import SummedLoss
 from symacct.profile.part import OrderLine
 from symacct.profile.solve import CompositionProfile
 from symacct.profile.sums import power_sums, real_power_sums
@@ -323,6 +324,35 @@ def test_what_lies_beyond_a_node_far_below_a(a):
             assert not found.is_finite() or known <= float(found) + 1e-9
             tight += found.is_finite() and float(found) < known + 6
     assert tight >= 3
+
+
+@pytest.mark.parametrize("a", [-3.0, 0.3, 0.5, 4.0])
+@pytest.mark.parametrize("s", [0.1, 2.0, 40.0])
+def test_laplace_noise_far_out_is_known_without_nodes(a, s):
+    """Where a closed form is, Gauss's rule bounds it, and hardly more."""
+    part = LaplaceLoss(Fraction(7, 5))
+    with ctx.workprec(BITS):
+        found, bound = part.modulus(a, s, s, 40.0), SummedLoss.modulus(part, a, s, s, 40.0)
+        assert not bound < found
+        assert bound < found + arb(-35).exp() * part.transform(OrderLine(a, 1.0, 0), 40.0)[0].real
+
+
+def test_sums_of_powers_by_several_products():
+    """Of more columns, and of more rows, than one product takes."""
+    count, terms = 6000, 300
+    with ctx.workprec(BITS):
+        weights = [arb(j % 7 - 3) / 8 for j in range(terms)]
+        angles = [arb(j * j % 101) / 50 for j in range(terms)]
+        turns = [acb(0, x).exp() for x in angles]
+        found = real_power_sums(weights, angles, 0, count - 1)
+        again = power_sums([acb(w) for w in weights], turns, count)
+        assert len(found) == len(again) == count
+        for n in (0, 1, 76, 77, 4927, 4928, 5000, count - 1):
+            known = sum(
+                (w * (x * n * I).exp() for w, x in zip(weights, angles, strict=True)), acb(0)
+            )
+            assert found[n].overlaps(known)
+            assert again[n].overlaps(known)
 
 
 @given(
