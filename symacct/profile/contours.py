@@ -969,14 +969,14 @@ def contour(moments: Moments, chosen: ContourPlan, at: float, plain: Moments) ->
 
 _ROOT_ATTEMPTS, _HALVINGS = 8, 60
 _STEER_DIGITS = 3.0  # with fewer the order is so large that three means are refused
-_LOWER, _FARTHER = 12.0, 3.0  # of log δ, where it was guessed too large
+_LOWER, _LOWER_SHARE, _FARTHER = 12.0, 0.02, 3.0  # of log δ, where it was guessed too large
 _VALUED_DIGITS = 3.0
 _ASIDE = 0.1  # of a bracket, that is always cut off
 _FEW_KINDS = 8
 _FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
 _TOO_FAR = 0.5  # of what moments say
 _FARTHEST = 16.0  # deviations
-_RARE = 1.0  # of Σ k_i D_i(0)
+_RARE, _LOG_HARDLY_ANY = 1.0, -4.0  # of Σ k_i D_i(0), and of its logarithm
 
 Roughly = Callable[[Number, Number, float], arb]  # D(y), to so many digits of a bound
 
@@ -1088,16 +1088,35 @@ def _by_spread(moments: Moments, delta: Fraction) -> float:
 
 
 def about_log_delta(moments: Moments, y: float) -> float:
-    """Estimate log D(y): by a moment, or by one run where one large loss is likelier than two.
+    """Estimate log D(y): by a moment, or by one run where one large loss is likelier than several.
 
-    The moments of rare large losses are mostly those of the others, and tell little. Of many runs
-    all together make the loss, and so they do where those of others hardly reach so far.
+    The moments of rare large losses are mostly those of the others, and tell little.
     """
-    are_sampled = all(part.jumps_rarely for part, _ in moments.runs)
-    if not are_sampled or sum(k for _, k in moments.runs) > _FEW_RUNS:
-        return moments.log_delta(y)
-    log_sum, half = (log_float_of(lambda: _sum_of_runs(moments, at)) for at in (y, y / 2))  # noqa: B023
-    return log_sum if 2 * half < log_sum < math.inf else moments.log_delta(y)
+    log_sum = _by_one_loss(moments, y)
+    return moments.log_delta(y) if log_sum is None else log_sum
+
+
+def _by_one_loss(moments: Moments, y: float) -> float | None:
+    """Estimate log D(y) where one run's large loss makes it; None where several make it together.
+
+    Of many runs they do, unless it is rare that any is large; and so they do where 2, 4, … losses
+    that come to as much are likelier than one.
+    """
+    count = sum(k for _, k in moments.runs)
+    if not all(part.jumps_rarely for part, _ in moments.runs):
+        return None
+    if count > _FEW_RUNS and not _log_sum_of_runs(moments, 0.0) < _LOG_HARDLY_ANY:
+        return None
+    log_sum, at_once = _log_sum_of_runs(moments, y), 2
+    while at_once <= count:
+        if not at_once * _log_sum_of_runs(moments, y / at_once) < log_sum:
+            return None
+        at_once *= 2
+    return log_sum if log_sum < math.inf else None
+
+
+def _log_sum_of_runs(moments: Moments, y: float) -> float:
+    return log_float_of(lambda: _sum_of_runs(moments, y))
 
 
 def _sum_of_runs(moments: Moments, y: float) -> arb:
@@ -1113,14 +1132,16 @@ def next_guess(moments: Moments, y: float, log_delta: float, value: arb) -> floa
     """Estimate log D(y) again, after a contour for `log_delta` gave this value.
 
     Where the value is not above 0, D is smaller: of rare large losses about what one run has of it,
-    far below what moments say.
+    far below what moments say, and else by a share that is small where much is to be lost.
     """
     if not value.is_finite():
         return log_delta
     most = min(log_delta, float(value.upper().log()))
     if value > 0:
         return most
-    log_sum = log_float_of(lambda: _sum_of_runs(moments, y))
+    log_sum = _by_one_loss(moments, y)
+    if log_sum is None:
+        return (1 + _LOWER_SHARE) * most - _LOWER
     return min(most - _LOWER, max(_FARTHER * most, log_sum))
 
 

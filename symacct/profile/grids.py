@@ -1214,7 +1214,11 @@ class _Refinement:
 
 
 def _log_delta_at_most(runs: DirectedRuns, epsilon: float) -> float:
-    """Estimate what a moment proves of log δ; ∞ where none does."""
+    """Estimate what a moment or the end of the loss proves of log δ; ∞ where none does."""
+    with ctx.workprec(_FEW_BITS):
+        end = runs.beyond_largest_loss(arb(epsilon))
+        if end is not None:
+            return float(end.upper().log()) if end.upper() > 0 else -math.inf
     with suppress(PrecisionError, LimitError):
         return runs.moments.log_delta(epsilon)
     return math.inf
