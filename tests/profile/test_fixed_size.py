@@ -129,7 +129,7 @@ def test_few_nodes_hold_the_moment(variance, gamma, monkeypatch):
 
         def coarse(self, a, far, need, count=count):
             edges, ellipses, _ = rule(self, a, far, need)
-            return edges, ellipses, count
+            return edges, ellipses, [count] * len(ellipses)
 
         monkeypatch.setattr(FixedSizeGaussian, "_rule", coarse)
         with ctx.workprec(BITS + count):

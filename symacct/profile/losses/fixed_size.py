@@ -51,6 +51,7 @@ _ELLIPSES = np.geomspace(1.1, 12.0, 40)
 _PANEL = 1.5  # deviations, or variances where these are less
 _STEER_REACH, _STEER_POINTS = 9.0, 24
 _MOST_PANELS = 2000
+_RULE_BITS = 4  # of the number of nodes on a panel
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,11 @@ class FixedSizeGaussian(SummedLoss):
         width = _PANEL * min(math.sqrt(variance), variance) / finer
         return np.linspace(0.0, top, min(math.ceil(top / width), _MOST_PANELS) + 1)
 
-    def _rule(self, a: float, far: float, need: float) -> tuple[Floats, Floats, int]:
-        """Choose panels, the ellipse of each, and how many nodes they need."""
+    def _rule(self, a: float, far: float, need: float) -> tuple[Floats, Floats, list[int]]:
+        """Choose panels, and of each the ellipse and how many nodes it needs.
+
+        Next to 0 the loss hardly turns, so that a panel needs few of them.
+        """
         variance, gamma = self._floats
         sigma = math.sqrt(variance)
         farthest = max(a, 1 - a, 0.5)
@@ -116,14 +120,14 @@ class FixedSizeGaussian(SummedLoss):
             height / variance < 1.55, (need + 3 + grown) / (2 * np.log(_ELLIPSES)), np.inf
         )
         best = np.argmin(counts, axis=1)
-        worst = float(counts[np.arange(len(best)), best].max())
-        return edges, _ELLIPSES[best], max(4, math.ceil(worst) + 1)
+        wanted = [_few_rules(float(count)) for count in counts.min(axis=1)]
+        return edges, _ELLIPSES[best], wanted
 
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
-        edges, _, count = self._rule(line.a, line.h * line.last, need)
-        return 2 * count * len(edges)
+        _, _, counts = self._rule(line.a, line.h * line.last, need)
+        return 2 * sum(counts)
 
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
@@ -158,20 +162,26 @@ class FixedSizeGaussian(SummedLoss):
         return Fraction(0)
 
 
+def _few_rules(count: float) -> int:
+    """Round a number of nodes up, so that few of Gauss's rules serve all panels."""
+    step = 1 << max(0, math.ceil(count).bit_length() - _RULE_BITS)
+    return max(4, step * math.ceil((count + 1) / step))
+
+
 @lru_cache(16)
 def _sample(part: FixedSizeGaussian, a: float, far: float, need: float, bits: int) -> Sample:
     """Sum by Gauss's rule on each panel, and bound its error and the tail."""
-    edges, ellipses, count = part._rule(a, far, need)
+    edges, ellipses, counts = part._rule(a, far, need)
     frame = _Frame(part, a, far)
     losses, weights = [arb(0)], [part.uninformative_mass()]
     error = frame.tail_integral(arb(float(edges[-1])))
-    rule = legendre(count, bits)
-    for low, high, ellipse in zip(edges[:-1], edges[1:], ellipses, strict=True):
+    for low, high, ellipse, count in zip(edges[:-1], edges[1:], ellipses, counts, strict=True):
+        deadline.check()
         middle, half = (
             (arb(float(high)) + arb(float(low))) / 2,
             (arb(float(high)) - arb(float(low))) / 2,
         )
-        for node, weight in rule:
+        for node, weight in legendre(count, bits):
             frame.add(middle + half * node, half * weight, losses, weights)
         error += frame.quadrature_error(middle, half, arb(float(ellipse)), count)
     return Sample(losses, weights, error)
