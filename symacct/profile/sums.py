@@ -21,9 +21,9 @@ from symacct.profile.part import Floats, OrderLine
 
 _ROWS = 256  # of a matrix product at once
 _FIRST_ROWS = 64  # of the first product, which tells how long all of them take
-#: Columns of one product, which are enough for flint's fast one, and so few that it takes half a
-#: second at most: between two of them the time is looked at.
-_COLUMNS = 128
+#: Columns of one product: at least as many as flint's fast one takes, and where many powers are
+#: asked for so few that it takes half a second at most, as the time is looked at between products.
+_FEWEST_COLUMNS, _COLUMNS, _ENTRIES = 128, 2048, 2**21
 _I = acb(0, 1)
 
 
@@ -58,9 +58,10 @@ def _by_columns(
 ) -> list[acb]:
     """Add up sums of powers over so many j at once as a matrix may have columns."""
     outlook = deadline.Outlook(len(ratios))
-    total = sums(weights[:_COLUMNS], ratios[:_COLUMNS], count, outlook)
-    for first in range(_COLUMNS, len(ratios), _COLUMNS):
-        part = slice(first, first + _COLUMNS)
+    columns = min(_COLUMNS, max(_FEWEST_COLUMNS, _ENTRIES // count))
+    total = sums(weights[:columns], ratios[:columns], count, outlook)
+    for first in range(columns, len(ratios), columns):
+        part = slice(first, first + columns)
         column_sums = sums(weights[part], ratios[part], count, outlook)
         total = [x + y for x, y in zip(total, column_sums, strict=True)]
     return total
