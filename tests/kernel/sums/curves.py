@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 from flint import arb, fmpq
 
@@ -19,6 +20,15 @@ def forward_differences(log_moment_at: LogMoment, up_to: int, bits: int) -> list
     """B(0), …, B(up_to)."""
     found = differences_at(log_moment_at, range(up_to + 1), bits)
     return [found[order] for order in range(up_to + 1)]
+
+
+def difference_table(values: list) -> list:
+    """B(0), B(1), … by the table of differences, row by row; the caller sees to the precision."""
+    row, found = values, []
+    while row:
+        found.append(row[0])
+        row = [after - before for before, after in pairwise(row)]
+    return found
 
 
 def gaussian(sigma: int | str):

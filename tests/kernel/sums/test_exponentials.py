@@ -7,39 +7,13 @@ from typing import Any
 import pytest
 from flint import arb, ctx, fmpq
 
+from symacct import Laplace, RandomizedResponse
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.sums.binomial_sums import binomial_weights, over_run
 from tests.kernel.sums.oracles import certified_binomial_sum
 from tests.thinning import covering, some
 
 Formula = Callable[[Any], Callable[[Any], Any]]
-
-
-def laplace(scale: fmpq) -> Formula:
-    def formula(context: Any) -> Callable[[Any], Any]:
-        s = 1 / arb(scale)
-
-        def excess(alpha: Any) -> Any:
-            alpha = context.number(alpha)
-            rise = alpha * context.expm1((alpha - 1) * s)
-            return (rise + (alpha - 1) * context.expm1(-alpha * s)) / (2 * alpha - 1)
-
-        return excess
-
-    return formula
-
-
-def response(p: fmpq) -> Formula:
-    def formula(context: Any) -> Callable[[Any], Any]:
-        t = arb(p / (1 - p)).log()
-
-        def excess(alpha: Any) -> Any:
-            lam = context.number(alpha) - 1
-            return arb(p) * context.expm1(lam * t) + (1 - arb(p)) * context.expm1(-lam * t)
-
-        return excess
-
-    return formula
 
 
 def everything(context: Any) -> Callable[[Any], Any]:
@@ -64,11 +38,8 @@ def divided_by_numbers(context: Any) -> Callable[[Any], Any]:
 
 
 FORMULAS = {
-    "Laplace(2)": laplace(fmpq(2)),
-    "Laplace(1/2)": laplace(fmpq(1, 2)),
-    "Laplace(100)": laplace(fmpq(100)),
-    "RandomizedResponse(9/10)": response(fmpq(9, 10)),
-    "RandomizedResponse(1/3)": response(fmpq(1, 3)),
+    **{f"Laplace({b})": Laplace(b).excess for b in (2, "1/2", 100)},
+    **{f"RandomizedResponse({p})": RandomizedResponse(p).excess for p in ("9/10", "1/3")},
     "everything": everything,
     "divided by numbers": divided_by_numbers,
 }

@@ -19,7 +19,6 @@ from symacct.analysis.sampled_gaussian import (
 )
 from symacct.kernel.sums.balls import ball, within
 from symacct.kernel.sums.local import REACH, Local, LocalProduct, times
-from tests.kernel.sums.quadrature import sampled_gaussian_excess_by_quadrature
 from tests.thinning import examples, some
 
 AWAY = (-REACH, Fraction(-1, 3), Fraction(0), Fraction(1, 10**9), REACH)
@@ -97,20 +96,6 @@ def test_few_terms_of_taylors_formula_leave_out_no_more_than_is_said(seed):
     for away in (ball(-REACH), arb(0), ball(REACH)):
         value = sum(((x * (3 + away) + weight).exp() for x, weight in nodes), arb(0))
         assert (polynomial(away) + arb(0, rest)).overlaps(value)
-
-
-def test_both_ways_and_the_definition_agree():
-    """Where the series of Newton and the nodes both do."""
-    for middle, q, sigma in ((14, "1/1000", "3"), (7, "1/100", "3"), (20, "1/50", "9")):
-        q, sigma = Fraction(q), Fraction(sigma)
-        length = newton_length(middle, float(q), float(slope_of(sigma)), -90.0)
-        one = newton_local(middle, q, slope_of(sigma), length)
-        orders = middle - REACH, middle + REACH
-        other = _nodes_over(orders, q, sigma, 110, _ALIKE_LOCALLY).local(middle)
-        for away in AWAY:
-            truth = sampled_gaussian_excess_by_quadrature(middle + away, q, sigma)
-            assert one(ball(away)).overlaps(other(ball(away)))
-            assert one(ball(away)).overlaps(truth)
 
 
 def test_a_length_is_stated_only_where_the_terms_get_small():

@@ -47,7 +47,7 @@ SIGMAS = (
     Fraction(10**4),
 )
 RATES = (TINY, Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 2), ALMOST)
-WIDE = tuple(map(Fraction, ("3/2", "2", "5/2", "63.9", "1000.5", "30001/3", "99999.5", "1e5")))
+WIDE = tuple(map(Fraction, ("3/2", "2", "5/2", "63.9", "1000.5", "30001/3", "1e5")))
 ORDERS = (1 + TINY, 1 + Fraction(1, 10**6), *WIDE)
 
 
@@ -68,10 +68,6 @@ def trapezoid(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
 
 def series(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
     return excess_by_series(alpha, q, sigma, guess(alpha, q, sigma, bits))
-
-
-def binomial(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
-    return excess_by_binomial(alpha, q, sigma, guess(alpha, q, sigma, bits))
 
 
 def random_cases(
@@ -101,26 +97,22 @@ def test_corners_against_quadrature(q: Fraction, sigma: Fraction) -> None:
         assert one.overlaps(other), alpha
 
 
-def test_random_points_by_three_ways() -> None:
-    bits = ctx.prec + 5
-    for alpha, q, sigma in random_cases(some(40, 150), seed=1, largest_order=200):
+def test_random_points_by_each_way() -> None:
+    """By the binomial sum as well where the order is whole."""
+    bits, count = ctx.prec + 5, some(24, 150)
+    for i, (alpha, q, sigma) in enumerate(random_cases(count, seed=1, largest_order=200)):
+        order = alpha if i % 2 else Fraction(max(2, round(alpha)))
+        guessed = guess(order, q, sigma, bits)
         values = [
-            trapezoid(alpha, q, sigma, bits),
-            series(alpha, q, sigma, bits),
-            sampled_gaussian_excess_by_quadrature(alpha, q, sigma),
+            trapezoid(order, q, sigma, bits),
+            excess_by_series(order, q, sigma, guessed),
+            sampled_gaussian_excess_by_quadrature(order, q, sigma),
         ]
+        if order.denominator == 1:
+            values.append(excess_by_binomial(order, q, sigma, guessed))
         for value in values:
             assert value.rel_accuracy_bits() >= ctx.prec - 4
             assert all(value.overlaps(other) for other in values)
-
-
-def test_integer_orders_by_four_ways() -> None:
-    for alpha, q, sigma in random_cases(some(12, 40), seed=2, largest_order=300):
-        order = Fraction(max(2, round(alpha)))
-        exact = binomial(order, q, sigma, ctx.prec)
-        for way in (trapezoid, series):
-            assert way(order, q, sigma, ctx.prec).overlaps(exact)
-        assert sampled_gaussian_excess_by_quadrature(order, q, sigma).overlaps(exact)
 
 
 @pytest.mark.parametrize("bits", [1, 3, 8, 20, 45])
@@ -211,24 +203,6 @@ def block_sum(rim: Rim, step: float, first: int, last: int) -> arb:
     return total * arb(step) * rim.density
 
 
-def test_dropped_blocks_are_used_and_bounded() -> None:
-    used = 0
-    for alpha, q, sigma in product(
-        (Fraction("63.9"), Fraction("1000.5")), RATES, (Fraction("0.3"), Fraction(1), Fraction(5))
-    ):
-        guessed = guess(alpha, q, sigma, 30)
-        grid = plan(guessed)
-        kept, dropped = split(guessed, grid)
-        used += bool(dropped)
-        covered = sorted(kept + dropped)
-        assert covered[0][0] == grid.first
-        assert covered[-1][1] == grid.last
-        assert all(a[1] == b[0] for a, b in pairwise(covered))
-        value = TrapezoidNodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
-        assert value.contains(sampled_gaussian_excess(alpha, q, sigma))
-    assert used >= 20
-
-
 @pytest.mark.parametrize("digits", [15, 50, 300])
 def test_relative_accuracy_and_agreement_over_digits(digits: int) -> None:
     for alpha, q, sigma in product(
@@ -241,15 +215,6 @@ def test_relative_accuracy_and_agreement_over_digits(digits: int) -> None:
         assert accurate(value)
         ctx.dps = digits + 20
         assert value.overlaps(sampled_gaussian_excess(alpha, q, sigma))
-
-
-def test_tiny_excess_keeps_its_digits() -> None:
-    """A − 1 ~ 5e−45 here; to first order in q² and exactly at order 2 it is q²(e^{1/σ²} − 1)."""
-    value = sampled_gaussian_excess(1 + TINY, TINY, Fraction(10**4))
-    assert arb("1e-46") < value < arb("1e-43")
-    assert accurate(value)
-    at_two = sampled_gaussian_excess(Fraction(2), TINY, Fraction(10**4))
-    assert at_two.overlaps(ball(TINY**2) * ball(Fraction(1, 10**8)).expm1())
 
 
 def test_precision_is_put_back_and_parameters_may_be_huge_fractions() -> None:

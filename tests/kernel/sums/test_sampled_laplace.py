@@ -146,12 +146,10 @@ def test_laplace_integrand_reports_the_cut(monkeypatch: pytest.MonkeyPatch) -> N
         "symacct.analysis.sampled_laplace.to_relative_accuracy", lambda evaluate: evaluate(50)
     )
     sampled_laplace_excess_by_quadrature(Fraction(5, 2), Fraction(1, 2), Fraction(2))
-    sampled_laplace_kl_by_quadrature(Fraction(1, 2), Fraction(2))
-    assert len(seen) == 2
-    for integrand in seen:
-        around = acb(arb(0.9, 0.1), arb(math.pi, 0.1))
-        assert not integrand(around, True).is_finite()
-        assert integrand(around, False).is_finite()
+    [integrand] = seen
+    around = acb(arb(0.9, 0.1), arb(math.pi, 0.1))
+    assert not integrand(around, True).is_finite()
+    assert integrand(around, False).is_finite()
 
 
 def test_laplace_takes_huge_fractions_and_puts_the_precision_back() -> None:
