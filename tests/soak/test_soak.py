@@ -26,18 +26,15 @@ from symacct import (
 from symacct.kernel.answer import to_fraction
 from symacct.theory.amplification import wbk19
 from tests.kernel.hard_sums.formulas import (
+    curve_of,
     epsilon_objective,
-    gaussian,
     gaussian_by_integral,
     holds,
-    laplace,
     log_delta_objective,
     moments,
     mp,
     number,
     proposition_11,
-    pure,
-    response,
     theorem_5,
     theorem_8,
     theorem_9,
@@ -74,16 +71,14 @@ def leaf(source):
     """A mechanism and its curve in mpmath."""
     kind = source.randrange(4)
     if kind == 0:
-        sigma = scale(source, 0.4, 60)
-        return Gaussian(sigma), gaussian(sigma)
-    if kind == 1:
-        b = scale(source, 0.3, 20)
-        return Laplace(b), laplace(b)
-    if kind == 2:
-        p = Fraction(source.randrange(50, 999), 1000)
-        return RandomizedResponse(p), response(p)
-    epsilon = scale(source, 0.01, 3)
-    return PureDP(epsilon), pure(epsilon)
+        node = Gaussian(scale(source, 0.4, 60))
+    elif kind == 1:
+        node = Laplace(scale(source, 0.3, 20))
+    elif kind == 2:
+        node = RandomizedResponse(Fraction(source.randrange(50, 999), 1000))
+    else:
+        node = PureDP(scale(source, 0.01, 3))
+    return node, curve_of(node)
 
 
 # --- one case of each kind; each raises AssertionError if it fails

@@ -13,16 +13,10 @@ from flint import acb, arb
 from flint import ctx as flint_ctx
 from mpmath.ctx_mp import MPContext
 
-from symacct import (
-    Accountant,
-    Curve,
-    Gaussian,
-    Laplace,
-    PoissonSubsample,
-    RandomizedResponse,
-    SubsampleWithoutReplacement,
-)
+from symacct import Accountant, Curve, PoissonSubsample, SubsampleWithoutReplacement, parse
 from symacct.kernel.arithmetic import BALL
+from tests import independent
+from tests.kernel.sums.curves import difference_table
 
 DIGITS = 30
 INFINITY = math.inf
@@ -32,11 +26,12 @@ mp = MPContext()
 mp.dps = 10 * DIGITS
 
 
+def is_mpf(x):
+    return isinstance(x, mp.mpf)
+
+
 def number(x):
-    if isinstance(x, mp.mpf):
-        return x
-    x = Fraction(x)
-    return mp.mpf(x.numerator) / x.denominator
+    return x if is_mpf(x) else independent.number(mp, x)
 
 
 def ends(found):
@@ -51,56 +46,21 @@ def holds(found, true, digits=DIGITS, error=None):
     return low <= true + slack and true - slack <= high and found.digits >= digits
 
 
-def overlap(a, b):
-    return a.lower <= b.upper and b.lower <= a.upper
+def curve_of(node):
+    """ε(α) of a mechanism that does not sample."""
+    return lambda a: independent.rdp(mp, node, independent.fraction(a) if is_mpf(a) else a)
 
 
-def gaussian(sigma):
-    return lambda a: mp.inf if a == INFINITY else number(a) / (2 * number(sigma) ** 2)
+def with_curves(*texts):
+    return {text: (parse(text), curve_of(parse(text))) for text in texts}
 
 
-def laplace(b):
-    s = 1 / number(b)
-
-    def eps(a):
-        if a == INFINITY:
-            return s
-        a = number(a)
-        up, down = mp.exp((a - 1) * s), mp.exp(-a * s)
-        return mp.log(a / (2 * a - 1) * up + (a - 1) / (2 * a - 1) * down) / (a - 1)
-
-    return eps
-
-
-def response(p):
-    p = number(p)
-
-    def eps(a):
-        if a == INFINITY:
-            return abs(mp.log(p / (1 - p)))
-        a = number(a)
-        return mp.log(p**a * (1 - p) ** (1 - a) + (1 - p) ** a * p ** (1 - a)) / (a - 1)
-
-    return eps
-
-
-def pure(epsilon):
-    return response(1 / (1 + mp.exp(-number(epsilon))))
-
-
-SEEDS = {
-    "Gaussian(5)": (Gaussian(5), gaussian(5)),
-    "Gaussian(1)": (Gaussian(1), gaussian(1)),
-    "Laplace(2)": (Laplace(2), laplace(2)),
-    "Laplace(1/2)": (Laplace("1/2"), laplace("1/2")),
-    "RandomizedResponse(0.6)": (RandomizedResponse("0.6"), response("0.6")),
-    "RandomizedResponse(0.9)": (RandomizedResponse("0.9"), response("0.9")),
-}
-
-
-WIDE = {**SEEDS, "Gaussian(50)": (Gaussian(50), gaussian(50))}
-
-
+SEEDS = with_curves(
+    *(f"Gaussian({sigma})" for sigma in (5, 1)),
+    *(f"Laplace({b})" for b in ("2", "1/2")),
+    *(f"RandomizedResponse({p})" for p in ("0.6", "0.9")),
+)
+WIDE = {**SEEDS, **with_curves("Gaussian(50)")}
 FULL = pytest.mark.parametrize("name", WIDE)
 
 
@@ -206,15 +166,6 @@ def near(found, text, digits, units=2):
     """Within `units` of the last of the printed digits."""
     printed = mp.mpf(text)
     return all(abs(x - printed) < units * abs(printed) * mp.mpf(10) ** (1 - digits) for x in found)
-
-
-def difference_table(values):
-    """B(l) for every l, by the table of differences; the caller sees to the precision."""
-    row, found = values, []
-    while row:
-        found.append(row[0])
-        row = [after - before for before, after in itertools.pairwise(row)]
-    return found
 
 
 def theorem_27(alpha, gamma, values, pure_epsilon):

@@ -4,7 +4,6 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from flint import ctx as flint_ctx
 
 from symacct import (
     ZCDP,
@@ -30,7 +29,6 @@ from tests.kernel.hard_sums.formulas import (
     number,
     spread,
 )
-from tests.kernel.sums import chi
 from tests.thinning import covering
 
 
@@ -43,21 +41,6 @@ def test_chi_divergence_of_randomized_response_as_asked(p, l):
     true = (1 - q) * ((2 * q - 1) / (1 - q)) ** l + q * ((1 - 2 * q) / q) ** l
     assert holds(found, number(true))
     assert found.digits >= DIGITS
-
-
-@covering()
-@pytest.mark.parametrize("sigma", [1, 5, 100])
-@pytest.mark.parametrize("l", [2, 3, 7, 40, 333, 1000])
-def test_chi_divergence_of_a_gaussian_by_quadrature(sigma, l):
-    found = chi_divergence(Gaussian(sigma), l, 40)
-    with flint_ctx.workprec(300):
-        true = chi.gaussian_chi(sigma, l)
-        assert true.rel_accuracy_bits() > 140
-        mid, rad = (mp.mpf(x.str(90, radius=False)) for x in (true.mid(), true.rad()))
-    low, high = ends(found)
-    assert low <= mid + rad + abs(mid) * mp.mpf(10) ** -80
-    assert mid - rad - abs(mid) * mp.mpf(10) ** -80 <= high
-    assert found.digits >= 40
 
 
 def test_chi_divergence_needs_an_exact_curve():

@@ -16,24 +16,24 @@ from symacct import (
     PoissonSubsample,
     PureDP,
 )
+from tests import independent
 from tests.kernel.hard_sums.formulas import (
     DIGITS,
     INFINITY,
     RATE,
     SEEDS,
     ask,
+    curve_of,
     ends,
     epsilon_objective,
-    gaussian,
     holds,
     log_delta_objective,
     moments,
     mp,
     number,
-    overlap,
-    pure,
     theorem_8,
 )
+from tests.support import overlap
 from tests.thinning import covering
 
 
@@ -70,44 +70,23 @@ def test_whole_orders_against_all_of_them(name, gamma, count, conversion):
 
 
 def smallest(objective, low, high):
-    """The least value of a function with one valley, by golden sections."""
     with mp.workdps(80):
-        low, high = number(low), number(high)
-        share = (3 - mp.sqrt(5)) / 2
-        a, b = low + share * (high - low), high - share * (high - low)
-        fa, fb = objective(a), objective(b)
-        for _ in range(160):
-            if fa < fb:
-                high, b, fb = b, a, fa
-                a = low + share * (high - low)
-                fa = objective(a)
-            else:
-                low, a, fa = a, b, fb
-                b = high - share * (high - low)
-                fb = objective(b)
-        return min(fa, fb)
-
-
-def composed(*parts):
-    """The curve of a composition."""
-    return lambda a: mp.fsum(count * eps(a) for count, eps in parts)
+        return independent.smallest(mp, objective, number(low), number(high))
 
 
 COMPOSED = {
-    "Gaussian": (30 * Gaussian(5), composed((30, gaussian(5)))),
-    "mixed": (
-        Compose({Gaussian(8): 40, PureDP("1/10"): 60}),
-        composed((40, gaussian(8)), (60, pure("1/10"))),
-    ),
-    "zCDP": (ZCDP("1/3", "1/7"), lambda a: number("1/7") + number(a) / 3),
-    "pure": (200 * PureDP("1/10"), composed((200, pure("1/10")))),
+    "Gaussian": 30 * Gaussian(5),
+    "mixed": Compose({Gaussian(8): 40, PureDP("1/10"): 60}),
+    "zCDP": ZCDP("1/3", "1/7"),
+    "pure": 200 * PureDP("1/10"),
 }
 
 
 @pytest.mark.parametrize("conversion", ["classic", "improved"])
 @pytest.mark.parametrize("name", COMPOSED)
 def test_real_orders_against_golden_sections(name, conversion):
-    node, curve = COMPOSED[name]
+    node = COMPOSED[name]
+    curve = curve_of(node)
     found = Accountant(DIGITS).epsilon(node, "1e-6", conversion=conversion)
     true = smallest(epsilon_objective(curve, "1e-6", conversion), "1.001", 400)
     assert found.optimal
@@ -140,7 +119,7 @@ def test_a_few_runs_of_a_pure_mechanism(count, conversion):
     node, top = count * PureDP("1/10"), mp.mpf(count) / 10
     for delta in ("1e-5", "1e-10"):
         found = Accountant(DIGITS).epsilon(node, delta, conversion=conversion)
-        f = epsilon_objective(lambda a: count * pure("1/10")(a), delta, conversion)
+        f = epsilon_objective(curve_of(node), delta, conversion)
         tried = min(f(a) for a in (2, 3, 10, 100, 159, 1000, 10**4, 52498, 10**5))
         assert ends(found.epsilon)[0] <= min(top, tried)
         if found.alpha == INFINITY:

@@ -40,12 +40,12 @@ from tests.kernel.hard_sums.formulas import (
     mp,
     near,
     number,
-    overlap,
     spread,
     theorem_9,
     theorem_27,
 )
 from tests.kernel.sums import chi
+from tests.support import overlap
 from tests.thinning import covering
 
 THEOREM_27 = json.loads((REFERENCE / "without_replacement_thm27.json").read_text(encoding="utf8"))
@@ -74,7 +74,7 @@ def test_theorem_27_and_its_third_branch_are_term_by_term_minima(name, gamma):
     base, eps = WIDE[name]
     values = moments(eps, 301)
     b, fixed = difference_table(values), SubsampleWithoutReplacement(base, gamma)
-    for alpha in (2, 3, 4, 5, 63, 64, 65, 66, 129, 300):
+    for alpha in (2, 3, 4, 64, 65, 300):
         true = theorem_27(alpha, gamma, values, eps(INFINITY))
         found = ask(fixed, alpha, "WBK19-T27")
         assert holds(found, true, error=100), alpha
@@ -159,8 +159,8 @@ def test_theorem_27_where_the_terms_that_count_are_far_out(sigma, gamma, alpha, 
 
 def test_theorem_27_of_laplace_at_a_large_order_from_closed_forms():
     """B by an integral recurrence instead of differences; the rest bounded by 2 e^{K_l}."""
-    alpha, top = 10**4, 500
-    with flint_ctx.workprec(6000):
+    alpha, top = 3000, 400
+    with flint_ctx.workprec(4000):
         b = chi.laplace_chi(2, top + 2)
         values = [arb(1), arb(1)]
         for l in range(2, alpha + 1):
