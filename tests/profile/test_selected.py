@@ -103,7 +103,7 @@ def test_two_selections_and_a_sample_have_at_least_it(runs, seed):
     epsilon = draw.choice([Fraction(1, 10), Fraction(1, 2)])
     a = MP.exp(number(epsilon))
     most = MP.mpf(0)
-    for (p, q), (u, v) in itertools.product(every, repeat=2):
+    for (p, q), (u, v) in itertools.combinations_with_replacement(every, 2):
         one = {(x, y): p[x] * u[y] for x in p for y in u}
         other = {(x, y): q[x] * v[y] for x in q for y in v}
         most = max(most, hockey_stick(one, other, a), hockey_stick(other, one, a))
