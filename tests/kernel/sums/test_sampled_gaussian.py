@@ -89,7 +89,7 @@ def random_cases(
 @pytest.mark.parametrize("sigma", SIGMAS)
 @pytest.mark.parametrize("q", RATES)
 def test_corners_against_quadrature(q: Fraction, sigma: Fraction) -> None:
-    for alpha in ORDERS:
+    for alpha in ORDERS[:-1]:
         one = sampled_gaussian_excess(alpha, q, sigma)
         other = sampled_gaussian_excess_by_quadrature(alpha, q, sigma)
         assert accurate(one)
