@@ -32,7 +32,7 @@ from symacct.kernel.sums.balls import (
     up_to,
     within,
 )
-from symacct.kernel.sums.local import LOST, REACH, Local
+from symacct.kernel.sums.local import LOST_BITS, REACH, Local
 
 # --- trapezoids
 #
@@ -765,7 +765,7 @@ def _nodes_over(
 def sampled_gaussian_local(middle: int, q: Fraction, sigma: Fraction) -> Local | None:
     """Expand A_α − 1 for all α within ½ of a whole order; None where each order needs its own."""
     orders = middle - REACH, middle + REACH
-    bits = ctx.prec - LOST // 2
+    bits = ctx.prec - LOST_BITS // 2
     slope = 1 / (2 * sigma * sigma)
     steering = middle, float(q), float(slope)
     length = newton_length(*steering, log_second_term(*steering) - (bits + 3) * LOG2)

@@ -36,14 +36,17 @@ from symacct.kernel.sums.balls import up_to, within
 Span = tuple[int, int]
 Rates = tuple[arb, arb]
 
-#: A float in the place of ∞ whose products with orders are finite.
+#: The largest modulus of a float that steers; its products with orders are finite.
 HUGE = 1e200
-#: Steps of Newton's method, which steers.
+#: Newton steps by which the edge of a window is found; a rough edge costs terms, not soundness.
 NEWTON_STEPS = 12
 
 
 def float_log(x: arb) -> float:
-    """log x as a float, also where x leaves the range of floats."""
+    """log x of a ball x >= 0 as a float that steers, also where x itself leaves the floats.
+
+    −∞ at 0; NaN where only the ball's own log could tell, and it holds numbers not above 0.
+    """
     value = float(x)
     if 0.0 < value < math.inf:
         return math.log(value)
@@ -51,13 +54,16 @@ def float_log(x: arb) -> float:
 
 
 def to_float(x: arb) -> float:
-    """x as a float, kept so small that what steers by it stays finite; NaN as it is."""
+    """The midpoint of x as a float that steers, cut off at ±HUGE; NaN stays NaN."""
     value = float(x)
     return value if abs(value) <= HUGE or value != value else math.copysign(HUGE, value)
 
 
 class Weights:
-    """C(α,l) u^l v^{α−l} at positive rates u and v; the floats steer and prove nothing."""
+    """The weights b_l = C(α,l) u^l v^{α−l} of whole α >= 1 and certainly positive balls u and v.
+
+    Methods that return balls prove, those that return floats steer.
+    """
 
     def __init__(self, alpha: int, rates: Rates) -> None:
         self.alpha = alpha
@@ -67,12 +73,15 @@ class Weights:
         self.base = alpha * (self.log_v + math.log(alpha))
 
     def at(self, order: int) -> arb:
-        """C(α,l) u^l v^{α−l}."""
+        """The weight b_l = C(α,l) u^l v^{α−l} as a ball at the current precision, 0 <= l <= α."""
         rest = self.alpha - order
         return arb.bin_uiui(self.alpha, min(order, rest)) * self.u**order * self.v**rest
 
     def total(self, low: int, terms: list[arb]) -> arb:
-        """Σ b_l t_l over a run, by b_{l+1} = b_l·(α−l)/(l+1)·u/v from the end."""
+        """Σ b_l t_l over l = low, low+1, …, one term each; at least one, and 0 <= l <= α.
+
+        Horner's rule by b_{l+1} = b_l·(α−l)/(l+1)·u/v, so that only b_low is a power.
+        """
         ratio = self.u / self.v
         order = low + len(terms) - 1
         total = terms[-1]
@@ -83,7 +92,10 @@ class Weights:
 
     # Proved in docs/proofs/sums.md, Lemma block-bound.
     def bound(self, span: Span, level: arb, slope: arb) -> arb:
-        """(v + u e^t)^α e^{c + max((d−t)lo, (d−t)hi)}, which bounds Σ b_l e^{c+dl}."""
+        """(v + u e^t)^α e^{c + max((d−t)lo, (d−t)hi)} >= Σ_{l=lo}^{hi} b_l e^{c+dl}, as a ball.
+
+        `level` is c and `slope` is d. The tilt t is found in floats; the bound holds for any t.
+        """
         tilt = arb(self.best_tilt(span, to_float(slope)))
         drop = slope - tilt
         peak = (drop * span[0]).max(drop * span[1])
@@ -91,22 +103,25 @@ class Weights:
         return (log_mass + level + peak).exp()
 
     def log_peak(self, order: int) -> float:
-        """Log min_t (v+ue^t)^α e^{−tl}, about the weight times the width of a peak."""
+        """log min_t (v + u e^t)^α e^{−tl} in floats, 1 <= l <= α; about log b_l, and not below it.
+
+        It steers: where to cut, and which terms are too small to be summed.
+        """
         value = self.base + order * (self.log_odds - math.log(order))
         rest = self.alpha - order
         return value - rest * math.log(rest) if rest else value
 
     def mode(self, slope: float) -> float:
-        """The mode α u e^d/(v + u e^d) of the weights tilted by d."""
+        """The mode α u e^d/(v + u e^d) of the weights b_l e^{dl}, a float; 0 where it is tiny."""
         odds = self.log_odds + slope
         return self.alpha / (1.0 + math.exp(-odds)) if odds > -700.0 else 0.0
 
     def tilt(self, order: int) -> float:
-        """The tilt that moves the mode to the order."""
+        """The tilt t for which b_l e^{tl} has its mode at this order, or ½ beside it at 0 and α."""
         return math.log((order or 0.5) / (self.alpha - order or 0.5)) - self.log_odds
 
     def best_tilt(self, span: Span, slope: float) -> float:
-        """The minimiser over t of (v + u e^t)^α max(e^{(d−t)lo}, e^{(d−t)hi})."""
+        """The t that minimises (v + u e^t)^α max(e^{(d−t)lo}, e^{(d−t)hi}), in floats."""
         least = self.tilt(span[0])
         if slope <= least:
             return least
@@ -114,7 +129,10 @@ class Weights:
         return min(slope, most)
 
     def edge(self, order: float, slope: float, floor: float) -> float:
-        """About where log_peak + d·l meets the floor, by Newton steps from below it."""
+        """About the order l at which log_peak(l) + d·l meets `floor`, a log, by Newton steps.
+
+        `order` is where the steps begin, outside of the orders that are above the floor.
+        """
         # The function is concave: the steps come nearer without passing the root.
         odds = self.log_odds + slope
         for _ in range(NEWTON_STEPS):
@@ -126,7 +144,7 @@ class Weights:
         return order
 
     def window(self, span: Span, slope: float, floor: float) -> Span:
-        """The part of a span where the weights times e^{d·l} peak above e^floor."""
+        """The orders of a span at which log_peak(l) + d·l is about the log `floor` or above it."""
         low, high = span
         mode = self.mode(slope)
         if mode < high:
@@ -137,7 +155,7 @@ class Weights:
         return low, high
 
     def log_bound(self, span: Span, level: float, slope: float) -> float:
-        """The log of the block bound for the majorant e^{c + d·l}."""
+        """The log of `bound` in floats: whether a block can be left out, before balls prove it."""
         tilt = self.best_tilt(span, slope)
         odds = self.log_odds + tilt
         log_mass = self.log_v + (odds if odds > 40.0 else math.log1p(math.exp(odds)))
@@ -146,7 +164,7 @@ class Weights:
 
 
 def guarded(alpha: int) -> int:
-    """A working precision at which sums over a run lose nothing that counts."""
+    """The bits at which α additions lose no digit of the current precision: log₂ α + 8 more."""
     return ctx.prec + alpha.bit_length() + 8
 
 
@@ -161,18 +179,23 @@ def guarded(alpha: int) -> int:
 
 @dataclass(frozen=True)
 class LinearExponent:
-    """The numbers a + d·l at the orders l of a run."""
+    """The numbers a + d·l at the orders l of a run, which stand for the order in a formula.
 
+    Only sums and products with constants stay of this form; others are NotImplemented, from which
+    `over_run` sees that a formula is no sum of exponentials.
+    """
+
+    #: The whole orders of the run, each one more than the last, as Python's integers.
     orders: np.ndarray
     a: int | arb = 0
     d: int | arb = 1
 
     def numbers(self) -> np.ndarray:
-        """One for each order: whole numbers or balls, never floats."""
+        """The numbers a + d·l, one for each order: whole numbers or balls, never floats."""
         return self.a + self.d * self.orders
 
     def expm1(self) -> ExponentialSum:
-        """e^{a + d·l} − 1."""
+        """The sum of exponentials that is e^{a + d·l} − 1 alone."""
         return ExponentialSum([(1, self)])
 
     def __add__(self, other: object) -> Any:
@@ -200,8 +223,12 @@ class LinearExponent:
 
 @dataclass(frozen=True)
 class ExponentialSum:
-    """Σ_i c_i (e^{a_i + d_i·l} − 1) / m over a run; each c_i and m is a number or one per order."""
+    """Σ_i c_i(l) (e^{a_i + d_i·l} − 1) / m(l) at the orders l of a run.
 
+    Each c_i and m is a whole number, a ball, or an array of one for each order.
+    """
+
+    #: The pairs of c_i and of the exponent a_i + d_i·l.
     parts: list[tuple[Any, LinearExponent]]
     m: Any = 1
 
@@ -229,12 +256,15 @@ class ExponentialSum:
     __rmul__ = __mul__
 
     def _times(self, factor: int | arb | np.ndarray) -> list[tuple[Any, LinearExponent]]:
+        """The parts with their factors c_i multiplied by a number, or by one for each order."""
         return [(c * factor, line) for c, line in self.parts]
 
     def summed(self, weights: np.ndarray, x: arb) -> list[arb]:
-        """All e^{a_i + d_i·low} P_i(x e^{d_i}) and −P_i(x), divided by x^low.
+        """The balls that add up to Σ_l w_l x^{l−low} Σ_i c_i (e^{a_i + d_i·l} − 1)/m.
 
-        The weights w_l, one for each order from low on, are balls.
+        `low` is the first order. They are e^{a_i + d_i·low} P_i(x e^{d_i}) and −P_i(x), P_i having
+        the coefficients w_l c_i/m from low on: a pair for each exponential, so that the caller sees
+        how much cancels.
         """
         m = self.m
         if isinstance(m, np.ndarray):
@@ -250,7 +280,7 @@ class ExponentialSum:
 
 
 class ExponentialArithmetic(BallArithmetic):
-    """Balls, and for the order the whole run of them."""
+    """Balls, in which a whole run of orders stands for the order: `number` leaves it as it is."""
 
     def number(self, value: Numeric | LinearExponent) -> Number:
         return value if isinstance(value, LinearExponent) else super().number(value)
@@ -260,7 +290,11 @@ EXPONENTIALS = ExponentialArithmetic()
 
 
 def over_run(formula: Callable[[Arithmetic], Any], orders: range) -> ExponentialSum | None:
-    """The value formula(arithmetic)(l) over a run, None where it is made of anything else."""
+    """A leaf's formula at all orders of a run, as a sum of exponentials; None where it is none.
+
+    The formula, called with an arithmetic, gives back l ↦ e^{(l−1)ε(l)} − 1. An AttributeError or a
+    TypeError of it is taken to say that it is made of something else.
+    """
     try:
         value = formula(EXPONENTIALS)(
             LinearExponent(np.arange(orders.start, orders.stop).astype(object))
@@ -271,7 +305,7 @@ def over_run(formula: Callable[[Arithmetic], Any], orders: range) -> Exponential
 
 
 def binomial_weights(alpha: int, orders: range) -> np.ndarray:
-    """Balls for C(α,l)/C(α,low) at the orders of a run that starts at low."""
+    """Balls for C(α,l)/C(α,low) at the orders l of a run that starts at low, 0 <= l <= α."""
     l = np.arange(orders.start, orders.stop - 1).astype(object)
     ratios = arb(1) * (alpha - l) / (l + 1)
     return np.multiply.accumulate(np.concatenate([[arb(1)], ratios]))
@@ -281,9 +315,11 @@ def binomial_weights(alpha: int, orders: range) -> np.ndarray:
 #
 # What a binomial sum over a curve adds up; to a low order all of it, as one polynomial.
 
-#: The order up to which cheap terms are summed faster than most of them are proved small.
-LOW = 64
+#: The largest order α at which all terms are summed as one polynomial, where they are cheap: to
+#: prove that most of more are small costs less.
+DENSE_ORDER = 64
 
+#: A run of orders ↦ the terms over it; None where exponentials do not make them up.
 Exponentials = Callable[[range], ExponentialSum | None]
 
 
@@ -292,31 +328,33 @@ class SummedCurve(Protocol):
 
     @property
     def shape(self) -> str | None:
-        """What is proved of K: "convex" in l with K_1 = 0, or nothing."""
+        """What is proved at whole orders: K is "convex", K_1 = 0; ε is "nondecreasing"; or None."""
 
     def __call__(self, alpha: Order) -> Number:
-        """ε(α)."""
+        """ε(α) in nats."""
 
     def excesses(self) -> Callable[[Number], Number]:
         """l ↦ e^{K_l} − 1."""
 
     def exponentials(self) -> Exponentials | None:
-        """The terms over a run of orders in balls; None where exponentials do not make it up."""
+        """A run ↦ e^{K_l} − 1 over it in balls; None where the curve offers no such function."""
 
     def dense(self, orders: range) -> list[Number] | None:
-        """The terms at each order of a run; None where a value costs more than a sum spares."""
+        """e^{K_l} − 1 at each order of a run; None where a value costs more than a sum spares."""
 
 
 def _itself(l: Number, excess: Number) -> Number:
+    """The form of a term that is e^{K_l} − 1 itself."""
     return excess
 
 
 # Proved in docs/proofs/sums.md, Lemma no-cancellation.
 @dataclass(frozen=True)
 class Terms:
-    """t_l = form(l, e^{K_l} − 1), K_l = (l−1)ε(l) >= 0, with 0 <= t_l <= factor·e^{K_l}.
+    """The terms t_l = form(l, e^{K_l} − 1), 0 <= t_l <= factor·e^{K_l}, with K_l = (l−1)ε(l) >= 0.
 
-    If `shift` is not None the term is factor·e^K − shift.
+    Who writes a `form` guarantees that bound, on which the sum's certificate rests. If `shift` is
+    not None, the term is factor·e^{K_l} − shift, and closed forms of whole runs apply.
     """
 
     eps: SummedCurve
@@ -326,44 +364,50 @@ class Terms:
 
     @cached_property
     def excess(self) -> Callable[[Number], Number]:
-        """l ↦ e^{K_l} − 1."""
+        """l ↦ e^{K_l} − 1, by the curve's own formula where it has one."""
         return self.eps.excesses()
 
     def __call__(self, l: Number) -> Number:
+        """t_l at a whole order, or at each of an array in float64."""
         return self.excess(l) if self.form is _itself else self.form(l, self.excess(l))
 
     def at(self, l: int, log_moment: arb) -> Number:
-        """The term where K_l is known."""
+        """t_l in balls from a ball for K_l."""
         return self.form(l, log_moment.expm1())
 
     def dense(self, orders: range) -> list[Number] | None:
-        """All terms of a run, where they are cheap."""
+        """t_l at all orders of a run; None where they are not cheap."""
         excesses = self.eps.dense(orders)
         if excesses is None or self.form is _itself:
             return excesses
         return list(map(self.form, orders, excesses))
 
     def log_moment(self, l: int) -> Number:
-        """K_l."""
+        """K_l = (l−1)ε(l) in nats, which asks the curve at l."""
         return (l - 1) * self.eps(l)
 
     def exponentials(self) -> Exponentials | None:
-        """The numbers e^{K_l} − 1 over a run of orders, where exponentials make up the terms."""
+        """A run ↦ e^{K_l} − 1 over it as exponentials; None where `shift` is, or without them."""
         return None if self.shift is None else self.eps.exponentials()
 
 
 @cache
 def _binomials(alpha: int, first: int) -> list[arb]:
-    """C(α,l) for first <= l <= α."""
+    """C(α,l) for first <= l <= α, as exact balls; remembered, so α has to be small."""
     return list(map(arb, (fmpz_poly([1, 1]) ** alpha).coeffs()[first:]))
 
 
 def dense_sum(terms: Terms, alpha: int, rates: Rates, first: int) -> arb | None:
-    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l at positive rates; None unless cheap and finite."""
+    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l by all of its terms, as one polynomial.
+
+    None where α > DENSE_ORDER or α < first, where a rate is not certainly positive, where the terms
+    are not cheap, and where the sum is not finite.
+    """
     u, v = rates
-    if not (first <= alpha <= LOW and u > 0 and v > 0):
+    if not (first <= alpha <= DENSE_ORDER and u > 0 and v > 0):
         return None
-    with ctx.workprec(guarded(LOW)):  # whatever the order, so that the terms serve the next one
+    # Whatever the order, so that the terms serve the next one.
+    with ctx.workprec(guarded(DENSE_ORDER)):
         values = terms.dense(range(first, alpha + 1))
         if values is None:
             return None
@@ -386,16 +430,20 @@ def dense_sum(terms: Terms, alpha: int, rates: Rates, first: int) -> arb | None:
 # Python floats choose the cuts and tilts; balls evaluate the lines and the inequality.
 
 LOG_2 = math.log(2.0)
-#: Terms up to which a sum costs less than steering.
-SHORT = 16
-#: Guard bits of lines through large K, whose exponentials are taken.
+#: The number of terms up to which all are summed, because to steer among them costs more.
+SHORT_TERMS = 16
+#: Bits beyond the precision for lines through large K: of K's digits e^K keeps log₂ K fewer.
 LINE_BITS = 32
-#: The bend of K, relative to K, above which floats show it for certain.
-CLEAR = 2.0**-40
+#: The bend of K, as a share of K, from which floats show that K is no line; it saves balls only.
+CLEAR_BEND = 2.0**-40
 
 
 class Majorant:
-    """What is known of K: its values at the cuts, and the lines through them."""
+    """What is known of K_l = (l−1)ε(l): its values at some orders, the cuts, and their lines.
+
+    Between two neighbouring cuts, a block, a line lies above K: the chord where K is convex, else
+    that from (1, 0) to the right end, as ε does not fall. Values that were asked are remembered.
+    """
 
     def __init__(self, terms: Terms, first: int) -> None:
         self.terms = terms
@@ -409,14 +457,14 @@ class Majorant:
         self.cuts: list[int] = [1]
 
     def moment(self, order: int) -> arb:
-        """A ball for K_l; the oracle is asked at most once per order."""
+        """A ball for K_l; the curve is asked at most once per order."""
         value = self.moments.get(order)
         if value is None:
             value = self.moments[order] = self.terms.log_moment(order)
         return value
 
     def cut(self, order: int) -> float:
-        """Make the order an end of blocks; return the log of its term as a float."""
+        """Makes the order a cut, at which its term is kept; gives back log t_l as a float."""
         moment = self.moment(order)
         self.floats[order] = to_float(moment)
         insort(self.cuts, order)
@@ -424,14 +472,14 @@ class Majorant:
         return float_log(term)
 
     def term(self, order: int) -> Number:
-        """T_l: as it was found at a cut, unless the moment has a formula, which loses less."""
+        """t_l: as it was found at a cut, unless e^{K_l} − 1 has a formula, which loses less."""
         known = self.known.get(order)
         if known is None or self.terms.eps.exponentials() is not None:
             return self.terms(order)
         return known
 
     def blocks(self) -> Iterable[Span]:
-        """The pairs of neighbouring cuts, the first of them with K_1 = 0."""
+        """The blocks, pairs of neighbouring cuts; the first begins at 1, where K_1 = 0."""
         return pairwise(self.cuts)
 
     def inner(self, left: int, right: int) -> Span:
@@ -439,35 +487,38 @@ class Majorant:
         return max(left + 1, self.first), right - 1
 
     def is_small(self, right: int) -> bool:
-        """Whether the constant factor·expm1(K_right) is to bound the terms up to right."""
+        """Is the constant factor·(e^{K_right} − 1) to bound the terms up to `right`, for K < log 2?
+
+        It does bound them where shift = factor; the chord of e^K would be far above small terms.
+        """
         return self.terms.shift == self.terms.factor and self.floats[right] < LOG_2
 
     def anchor(self, left: int) -> int:
-        """The order left or 1 whose line through the right end lies above K."""
+        """The order, `left` or 1, whose chord to the right end of the block lies above K."""
         return left if self.convex else 1
 
     def float_line(self, left: int, right: int) -> tuple[float, float]:
-        """Floats c, d with log T_l ≤ c + d·l on the block."""
+        """Floats c and d with about log t_l <= c + d·l on the block; they steer."""
         if self.is_small(right):
             return float_log(self.moments[right].expm1()) + self.log_factor, 0.0
         level, slope = self.float_chord(self.anchor(left), right)
         return level + self.log_factor, slope
 
     def float_chord(self, left: int, right: int) -> tuple[float, float]:
-        """Floats c, d of the line through K at two orders, level where both are 1."""
+        """Floats c and d of the line c + d·l through K at two cuts; d = 0 where they are one."""
         end = self.floats[right]
         slope = (end - self.floats[left]) / (right - left) if left < right else 0.0
         return end - slope * right, slope
 
     def slope(self, left: int, right: int) -> arb:
-        """The slope of the chord of K between two orders, 0 where both are 1."""
+        """The slope of the chord of K between two cuts, a ball; 0 where they are one."""
         if left == right:
             return arb(0)
         return (self.moments[right] - self.moments[left]) / (right - left)
 
     # Proved in docs/proofs/sums.md, Lemma lines-above.
     def bound(self, weights: Weights, block: Span, span: Span) -> arb:
-        """The upper bound of the module's head for a span of orders in a block."""
+        """An upper bound of Σ b_l t_l over a span of orders in a block, by the line above K."""
         left, right = block
         end, factor = self.moments[right], self.terms.factor
         if self.is_small(right):
@@ -476,12 +527,16 @@ class Majorant:
         return factor * weights.bound(span, end - slope * right, slope)
 
     def outside(self, weights: Weights, runs: list[Span]) -> arb:
-        """[0, bound] for the sum of all terms outside the runs."""
+        """The ball [0, bound] that holds Σ b_l t_l over all orders of the sum outside the runs."""
         spans = self.spans_outside(runs)
         return up_to(sum((self.bound(weights, *side) for side in spans), arb(0)))
 
     def spans_outside(self, runs: list[Span]) -> Iterator[tuple[Span, Span]]:
-        """Each block with the orders in it, left end excluded, that lie in no run."""
+        """Pairs of a block and a span of its orders that lies in no run, left end excluded.
+
+        The runs are ascending and disjoint; together with the spans they cover `first` to the last
+        cut once, on which the certificate of the whole sum rests.
+        """
         beyond = self.cuts[-1] + 1
         ahead = iter([*runs, (beyond, beyond)])
         start, end = next(ahead)
@@ -498,14 +553,17 @@ class Majorant:
                     start, end = next(ahead)
 
     def neighbours(self, left: int, right: int) -> tuple[int, int]:
-        """The cut before left, or 1, and the cut after right, or 0."""
+        """The cut before `left` and the cut after `right`, whose chords lie below K on the block.
+
+        1 and 0 where there is none, or where K is not known to be convex.
+        """
         index = bisect_left(self.cuts, left)
         after = bisect_left(self.cuts, right) + 1
         before = self.cuts[index - 1] if index and self.convex else 1
         return before, self.cuts[after] if after < len(self.cuts) and self.convex else 0
 
     def float_gap(self, left: int, right: int) -> float:
-        """About how far the line above K leaves a line below it on the block."""
+        """About `gap`, in floats, to see at once that a block is no line."""
         before, after = self.neighbours(left, right)
         anchor = self.anchor(left)
         above = self.float_chord(anchor, right)[1]
@@ -515,7 +573,7 @@ class Majorant:
         return gap
 
     def gap(self, left: int, right: int) -> arb:
-        """A bound of how far the line above K leaves a line below it on the block."""
+        """A ball whose upper end bounds how far the line above K is from those below on a block."""
         before, after = self.neighbours(left, right)
         anchor = self.anchor(left)
         above = self.slope(anchor, right)
@@ -525,9 +583,12 @@ class Majorant:
         return gap
 
     def is_affine(self, left: int, right: int) -> bool:
-        """Whether lines enclose K, or e^K where K is large, about as well as the oracle."""
+        """Do lines enclose K on the block about as well as the curve's own balls would?
+
+        That is to 8 radii of K, or to the last bits of min(K, 1).
+        """
         radius = self.moments[right].rad()
-        if self.float_gap(left, right) > max(CLEAR * self.floats[right], 16.0 * float(radius)):
+        if self.float_gap(left, right) > max(CLEAR_BEND * self.floats[right], 16.0 * float(radius)):
             return False
         least = self.moments[left].min(arb(1))
         error = 8 * radius + least * arb(2) ** (2 - ctx.prec)
@@ -535,23 +596,23 @@ class Majorant:
             return bool(self.gap(left, right) <= error)
 
     def affine_balls(self, blocks: list[Span]) -> dict[int, arb]:
-        """Balls for K inside those of the blocks where lines replace the oracle."""
+        """Balls for K at the orders inside those blocks of more than SHORT_TERMS that are lines."""
         balls: dict[int, arb] = {}
         for left, right in blocks:
-            if right - left > SHORT and self.is_affine(left, right):
+            if right - left > SHORT_TERMS and self.is_affine(left, right):
                 with ctx.workprec(ctx.prec + LINE_BITS):
                     balls.update(self.interpolated((left, right), (left + 1, right - 1)))
         return balls
 
     def chain(self, run: Span) -> list[Span]:
-        """The blocks that make up a run, none if its ends are not cuts."""
+        """The blocks that make up a run; empty if one of its ends is no cut."""
         inside = self.cuts[bisect_left(self.cuts, run[0]) : bisect_left(self.cuts, run[1] + 1)]
         ends = inside[:1] + inside[-1:]
         return list(pairwise(inside)) if ends == list(run) else []
 
     # Proved in docs/proofs/sums.md, Lemma convex-sums.
     def interpolated(self, block: Span, span: Span) -> dict[int, arb]:
-        """Balls for K from the line above and the lines below a block."""
+        """Balls for K at a span of orders in a block, from the line above it and those below it."""
         left, right = block
         before, after = self.neighbours(left, right)
         start, end = self.moments[left], self.moments[right]
@@ -570,22 +631,29 @@ class Majorant:
 #
 # Certified sums Σ C(α,l) u^l v^{α−l} T_l: few terms, and lines that bound the rest.
 
+#: Minus the log of a block's bound, the two ends of the block, and c and d of its line c + d·l.
 Block = tuple[float, int, int, float, float]
 
+#: What a curve may state, if anything: a convex K, or an ε that does not fall. Either gives a line
+#: above K on each block.
 SHAPES = ("convex", "nondecreasing")
-#: The terms left out are meant to be below 2^{9 − precision} of the sum.
+#: The terms left out are to be below 2^{9 − precision} of the sum; what they are at most is added.
 SLACK_BITS = 9
-#: Terms up to which a block is summed without being cut.
-LONG = 64
-#: Terms that a cut must spare to pay for itself.
-GAIN = 5
-#: Bits that the exponentials of a run may lose before its terms are summed singly.
-CANCELLED = 8
+#: The number of terms up to which a block is summed without being cut once more.
+BLOCK_TERMS = 64
+#: The number of terms that a cut has to spare to pay for the value of the curve that it asks.
+SPARED_TERMS = 5
+#: Bits that may cancel among the exponentials of a run, before its terms are summed one by one.
+MOST_CANCELLED_BITS = 8
 
 
 # Proved in docs/proofs/sums.md, Lemma partition.
 def certified_mixture(terms: Terms, alpha: int, u: arb, v: arb, first: int = 2) -> arb:
-    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l; every term where K has no known shape."""
+    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l as a ball, of whole α and balls u, v >= 0.
+
+    Where K's shape is known, few terms are summed, and a proved bound of the others enters the
+    radius. LimitError above the limit on orders; ValueError for a negative or infinite rate.
+    """
     limits.check("order", alpha, "order alpha")
     shape = terms.eps.shape
     if shape is not None and shape not in SHAPES:
@@ -597,7 +665,7 @@ def certified_mixture(terms: Terms, alpha: int, u: arb, v: arb, first: int = 2) 
 
     def value(rates: Rates) -> arb:
         weights = Weights(alpha, rates)
-        if shape is None or alpha - first < SHORT:
+        if shape is None or alpha - first < SHORT_TERMS:
             return +run_sums(curve, {}, weights, [(first, alpha)])
         return _truncated(curve, weights)
 
@@ -605,7 +673,11 @@ def certified_mixture(terms: Terms, alpha: int, u: arb, v: arb, first: int = 2) 
 
 
 def at_rates(curve: Majorant, alpha: int, rates: Rates, value: Callable[[Rates], arb]) -> arb:
-    """value(u, v) where both rates are positive, and its limits elsewhere."""
+    """The sum as value(u, v) gives it where both rates are positive and K_α is finite.
+
+    Else its limits: 0 for α < first or u = 0, and u^α t_α for v = 0 or an infinite K_α. A rate
+    whose ball reaches 0 is replaced by its two ends, as the sum rises in both rates.
+    """
     u, v = rates
     if alpha < curve.first or u.is_zero():
         return arb(0)
@@ -623,37 +695,44 @@ def at_rates(curve: Majorant, alpha: int, rates: Rates, value: Callable[[Rates],
 
 
 def _lower(rate: arb) -> arb:
-    """The lower end of a rate, cut off at zero."""
+    """The lower end of a ball, or 0 where it is below."""
     return rate.lower() if rate > 0 else arb(0)
 
 
 class BlockPlan:
-    """Blocks between cuts, split until those not to be summed fall below the floor."""
+    """The plan of which orders are summed: blocks between cuts, split until the rest is small.
+
+    Floats make the plan; `Majorant.outside` proves what it leaves out. Cuts ask for values of K.
+    """
 
     def __init__(self, curve: Majorant, weights: Weights, bits: float, ends: Span) -> None:
         self.curve = curve
         self.weights = weights
+        #: How many nats below the highest term a block may be left out.
         self.drop = bits * LOG_2 + 2.0
+        #: The log of about the highest term so far.
         self.best = -math.inf
+        #: About log b_l t_l at each cut.
         self.heights: dict[int, float] = {}
+        #: The spans of which every term is summed.
         self.dense: list[Span] = []
         for order in ends:
             self.add(order)
 
     def add(self, order: int) -> None:
-        """Cut at the order and learn the height of its term."""
+        """Cuts at the order, and keeps about log b_l t_l there."""
         height = self.weights.log_peak(order) + self.curve.cut(order)
         self.heights[order] = height
         self.best = max(self.best, height)
 
     def block(self, left: int, right: int) -> Block:
-        """A block as minus the log of its bound, its ends and its line."""
+        """The block between two cuts with its bound and its line, as a heap sorts them."""
         level, slope = self.curve.float_line(left, right)
         span = self.curve.inner(left, right)
         return -self.weights.log_bound(span, level, slope), left, right, level, slope
 
     def refine(self) -> None:
-        """Split the largest block until what is not dense lies below the floor."""
+        """Splits the block of the largest bound until all that is not dense is below the floor."""
         # The block before the first order of the sum has none of its orders inside.
         heap = [self.block(a, b) for a, b in self.curve.blocks() if b - a > 1 and a > 1]
         heapify(heap)
@@ -671,36 +750,36 @@ class BlockPlan:
                 heappush(heap, self.block(order, right))
 
     def choose(self, left: int, right: int, level: float, slope: float) -> int:
-        """The order to cut a block at, or 0 once the terms to sum are known."""
+        """The order to cut a block at, or 0: then the terms to sum of it are kept in `dense`."""
         length = right - left
         mode = self.weights.mode(slope)
-        margin = max(SHORT, length // 64)
+        margin = max(SHORT_TERMS, length // 64)
         if left + margin < mode < right - margin:
             return round(mode)
         low, high = self.weights.window((left, right), slope, self.best - self.drop - level)
-        if high - low <= SHORT:
+        if high - low <= SHORT_TERMS:
             self.dense.append((low, high))
             return 0
-        least = max(GAIN, length // 16)
+        least = max(SPARED_TERMS, length // 16)
         if right - high > least:
             return high
         if low - left > least:
             return low
         cheap = self.curve.exponentials or self.curve.is_affine(left, right)
-        if length > LONG and not cheap:
+        if length > BLOCK_TERMS and not cheap:
             return (left + right) // 2
         self.dense.append((left, right))
         return 0
 
     def runs(self) -> list[Span]:
-        """The maximal runs of orders to sum: dense spans and tall cuts."""
+        """The maximal runs of orders to sum: dense spans, and the cuts above the floor."""
         floor = self.best - self.drop
         tall = [(k, k) for k, height in self.heights.items() if height > floor]
         return merged(self.dense + tall)
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """The spans as maximal runs in ascending order."""
+    """The union of spans of whole orders as maximal runs, in ascending order."""
     runs: list[Span] = []
     for low, high in sorted(spans):
         if runs and low <= runs[-1][1] + 1:
@@ -711,7 +790,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def run_sums(curve: Majorant, balls: dict[int, arb], weights: Weights, runs: list[Span]) -> arb:
-    """The sum of all terms in the runs, K taken from the balls or else from the oracle."""
+    """Σ b_l t_l over all orders of the runs, K_l from `balls` where it is there, else asked."""
     terms = curve.terms
     values = [
         [
@@ -726,7 +805,10 @@ def run_sums(curve: Majorant, balls: dict[int, arb], weights: Weights, runs: lis
 
 
 def _truncated(curve: Majorant, weights: Weights) -> arb:
-    """The sum over the orders that matter, plus a ball for the others."""
+    """The sum over the orders that matter, plus the ball [0, bound] for all the others.
+
+    The floor sinks until that bound is below 2^{SLACK_BITS − precision} of the sum or its radius.
+    """
     curve.cuts = [1]
     plan = BlockPlan(curve, weights, ctx.prec - SLACK_BITS, (curve.first, weights.alpha))
     while True:
@@ -743,7 +825,10 @@ def _truncated(curve: Majorant, weights: Weights) -> arb:
 
 
 def _sum_of_runs(curve: Majorant, weights: Weights, runs: list[Span], dense: list[Span]) -> arb:
-    """The sum over the runs, in closed form where K is a line or made of exponentials."""
+    """Σ b_l t_l over the runs, in closed form where K is a line or e^K is made of exponentials.
+
+    `dense` are the spans of the plan in which lines may stand for the curve's values.
+    """
     total, listed = arb(0), []
     for run in runs:
         closed = affine_sum(curve, weights, run)
@@ -759,9 +844,13 @@ def _sum_of_runs(curve: Majorant, weights: Weights, runs: list[Span], dense: lis
 
 # Proved in docs/proofs/sums.md, Lemma exponentials.
 def exponential_sum(curve: Majorant, weights: Weights, run: Span) -> arb | None:
-    """The sum over a run by its few exponentials, if no more than CANCELLED bits cancel."""
+    """Σ b_l t_l over a run from the few exponentials that make e^K up.
+
+    None for a short run, for a curve or terms not made of them, for small terms, and where more
+    than MOST_CANCELLED_BITS cancel.
+    """
     (low, high), terms = run, curve.terms
-    if high - low < SHORT or curve.exponentials is None or terms.shift is None:
+    if high - low < SHORT_TERMS or curve.exponentials is None or terms.shift is None:
         return None
     if curve.is_small(curve.cuts[bisect_left(curve.cuts, high)]):
         return None
@@ -776,15 +865,19 @@ def exponential_sum(curve: Majorant, weights: Weights, run: Span) -> arb | None:
         if terms.shift != terms.factor:
             parts.append((terms.factor - terms.shift) * arb_poly(binomials.tolist())(odds))
         total = sum(parts, arb(0))
-        kept = sum(map(abs, parts), arb(0)) <= total * 2**CANCELLED
+        kept = sum(map(abs, parts), arb(0)) <= total * 2**MOST_CANCELLED_BITS
         return weights.at(low) * total if kept else None
 
 
 # Proved in docs/proofs/sums.md, Lemma closed-run.
 def affine_sum(curve: Majorant, weights: Weights, run: Span) -> arb | None:
-    """F e^c (v + u e^d)^α for a run where K_l = c + dl, if its ends do not count."""
+    """F e^c (v + u e^d)^α for a run where K_l = c + dl: the binomial theorem, F the terms' factor.
+
+    What lies outside the run is bounded and enters the radius, as does the bend of K. None for a
+    short run, one of other terms or without lines, and where the radius is much more than K's.
+    """
     (low, high), terms = run, curve.terms
-    if high - low <= LONG or low <= curve.first or terms.shift is None:
+    if high - low <= BLOCK_TERMS or low <= curve.first or terms.shift is None:
         return None
     blocks = curve.chain(run)
     if not blocks or not all(curve.is_affine(*block) for block in blocks):
@@ -817,7 +910,11 @@ def affine_sum(curve: Majorant, weights: Weights, run: Span) -> arb | None:
 def binomial_sum(
     ctx: Arithmetic, alpha: Order, u: Number, v: Number, terms: Terms, first: int = 2
 ) -> Number:
-    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l, for whole α and u, v >= 0; here term by term."""
+    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l, for whole or symbolic α >= 1 and rates u, v >= 0.
+
+    Here term by term, as in formulas; LimitError above the limit on orders in all other
+    arithmetics.
+    """
 
     def term(l: Number) -> Number:
         return ctx.binomial(alpha, l) * (u**l * v ** (alpha - l)) * terms(l)
@@ -827,7 +924,7 @@ def binomial_sum(
 
 @binomial_sum.register
 def _(ctx: BallArithmetic, alpha: int, u: arb, v: arb, terms: Terms, first: int = 2) -> arb:
-    """The terms that matter at this precision, and a proved bound on all the others."""
+    """In balls: the terms that matter at this precision, and a proved bound on all the others."""
     return certified_mixture(terms, alpha, u, v, first)
 
 
@@ -835,6 +932,7 @@ def _(ctx: BallArithmetic, alpha: int, u: arb, v: arb, terms: Terms, first: int 
 def _(
     ctx: MpmathArithmetic, alpha: int, u: Number, v: Number, terms: Terms, first: int = 2
 ) -> Number:
+    """In mpmath: every term, by b_{l+1} = b_l·(α−l)/(l+1)·u/v; u^α t_α for v = 0."""
     limits.check("order", alpha, "order alpha")
     if alpha < first:
         return ctx.number(0)
@@ -859,7 +957,7 @@ def _(
     terms: Terms,
     first: int = 2,
 ) -> Number:
-    """By the recurrence for a whole array of orders: C(α,l) is 0 once l > α."""
+    """In float64, for one order or an array of them at once: b_l is 0 from l > α on."""
     orders = np.asarray(alpha, dtype=np.float64)
     limits.check("order", int(orders.max()), "order alpha")
     if ctx.is_zero(v):

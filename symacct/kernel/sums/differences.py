@@ -12,13 +12,15 @@ from flint import arb, arb_poly
 from symacct.kernel import deadline, limits
 from symacct.kernel.errors import PrecisionError
 
+#: (bits of precision, order i) -> a ball for K_i.
 LogMoment = Callable[[int, int], arb]
 
 #: Bits of the first pass beyond those asked: e^K loses log2 K of them, and the sums a few.
 GUARD_BITS = 64
-#: Bits that the moments may share with 1; of closer ones a difference would take too long.
+#: Bits that the moments e^K may share with 1. A difference of closer ones is refused, because it
+#: would take so many times that precision.
 MOST_SHARED_BITS = 1024
-#: Terms up to which one sum costs less than its share of the product, as measured.
+#: The number of terms up to which one sum costs less than its share of the product, as measured.
 MAX_WINDOW = 64
 
 
@@ -31,7 +33,8 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
     '1.777777778'
 
     `log_moment_at(p, i)` encloses K_i = (i-1) eps(i), i >= 2, and is called with flint's precision
-    set to p, once for each i and p. K_0 = K_1 = 0. Raises PrecisionError at the limit on bits.
+    set to p, once for each i and p. K_0 = K_1 = 0. Raises PrecisionError at the limit on bits, or
+    for moments next to 1, LimitError above the limit on orders, ValueError for a negative order.
     """
     limit = max(limits.current().bits, bits + GUARD_BITS)
     pending = sorted(set(orders))
@@ -59,7 +62,10 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
 
 
 def _refuse_tiny(log_moment: arb, order: int) -> None:
-    """PrecisionError where every e^(K_i) is 1 to so many bits that differences would take ages."""
+    """PrecisionError where every e^(K_i) is 1 to so many bits that differences would take ages.
+
+    `log_moment` is K_i at the largest order asked; the others are no larger.
+    """
     if order > 1 and 0 < abs(log_moment).upper() < arb(2) ** -MOST_SHARED_BITS:
         raise PrecisionError(
             f"B({order}): found moments within 2^-{MOST_SHARED_BITS:,} of 1, whose differences "
@@ -74,7 +80,7 @@ def is_resolved(ball: arb, bits: int) -> bool:
 
 
 def _next_precision(precision: int, bits: int, pending: Sequence[int]) -> int:
-    """Twice the last one, or what a loss of bits linear in l foretells if that is less.
+    """The bits of the next pass: twice the last ones, or fewer if the loss is linear in l.
 
     Only speed depends on it. A single order foretells nothing. The precision grows at least by
     5/4, so that the last passes dominate the cost.
@@ -86,7 +92,10 @@ def _next_precision(precision: int, bits: int, pending: Sequence[int]) -> int:
 
 
 def _moments(log_moment_at: LogMoment, precision: int, up_to: int) -> list[arb]:
-    """e^(K_i), i = 0..up_to, cut before the first that is not finite at this precision."""
+    """e^(K_i), i = 0..up_to, as balls; cut before the first that is not finite at this precision.
+
+    Of the orders that are cut off no difference is found, which the next pass is asked for.
+    """
     moments = [arb(1), arb(1)][: up_to + 1]
     for order in range(2, up_to + 1):
         deadline.check()
@@ -130,7 +139,7 @@ def _exponent(ball: arb) -> int:
 
 
 def _window(moments: Sequence[arb], order: int, start: int) -> arb:
-    """The terms i >= start of B(order), from the top."""
+    """The terms i >= start of B(order), added up from the top; the others are not bounded here."""
     total, coefficient = arb(0), 1
     for step in range(order - start + 1):
         total += moments[order - step] * coefficient

@@ -12,7 +12,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.sums import binomial_sums
 from symacct.kernel.sums.balls import ball
-from symacct.kernel.sums.binomial_sums import LOW, Terms, dense_sum
+from symacct.kernel.sums.binomial_sums import DENSE_ORDER, Terms, dense_sum
 from tests.support import fractions
 from tests.thinning import examples
 
@@ -48,7 +48,7 @@ class Dear:
 
 
 @examples(25, 2000)
-@given(LEAVES, RATES, FORMS, st.integers(2, LOW), st.sampled_from([53, 140, 400]))
+@given(LEAVES, RATES, FORMS, st.integers(2, DENSE_ORDER), st.sampled_from([53, 140, 400]))
 def test_the_dense_sum_meets_the_truncated_one_and_is_as_sharp(leaf, gamma, form, alpha, bits):
     formula, factor, first = form
     extra = {} if formula is None else {"form": formula, "factor": factor}
@@ -72,7 +72,7 @@ def test_a_curve_that_does_not_say_so_and_a_high_order_are_not_summed_whole():
     rates = arb(1) / 3, arb(2) / 3
     curve = Accountant().curve(Gaussian(5))
     assert dense_sum(Terms(Dear(curve)), 20, rates, 2) is None
-    assert dense_sum(Terms(curve), LOW + 1, rates, 2) is None
+    assert dense_sum(Terms(curve), DENSE_ORDER + 1, rates, 2) is None
 
 
 @pytest.mark.parametrize("sigma", ["1/10", "1e-9", "1e-30", "1e-200"])
