@@ -645,7 +645,7 @@ class BestOrder:
         """The order that is best by the steering function, between the outer two of three."""
         f = self.steering()
         if convex and all(f(alpha).is_finite() for alpha in places):
-            bits = _TUNING.steered_bits if self._is_steered else order_search.UNPROVED
+            bits = _TUNING.steered_bits if self._is_steered else order_search.UNPROVED_BITS
             width = max(width, (places[1] - places[0]) / 2**bits)
             return order_search.real_valley(f, places, width, self.question.asks_epsilon)
         return order_search.edged_valley(f, places, convex and self._is_one_valley)
@@ -653,8 +653,8 @@ class BestOrder:
     def _floor(self, curve: NodeCurve, best: Fraction, width: Fraction) -> arb | None:
         """A lower bound of f over all orders, proved by three orders around the best; or None."""
         f = self._objective_of(curve)
-        for times in order_search.WIDER:
-            orders = (best - times * width, best, best + times * width)
+        for multiple in order_search.WIDTH_MULTIPLES:
+            orders = (best - multiple * width, best, best + multiple * width)
             if orders[0] <= 1:
                 return None
             left, middle, right = (f(alpha) for alpha in orders)

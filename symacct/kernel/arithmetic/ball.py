@@ -23,13 +23,16 @@ from symacct.kernel.memory import new_lock
 
 # flint's precision belongs to the process, so one certified evaluation runs at a time.
 _flint = new_lock(flint.ctx.default)
-#: The largest precision in bits; a number of more bits would not fit into memory.
+#: The largest precision, in bits; a number of more would not fit into memory.
 _MOST_BITS = 2**31
 
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Balls at `bits` bits within the block, in this thread only."""
+    """Balls at `bits` bits within the block, in this thread only; other threads wait for its end.
+
+    The precision before it comes back at its end. PrecisionError above _MOST_BITS.
+    """
     deadline.check()
     if bits > _MOST_BITS:
         raise PrecisionError(f"found a precision of {echo(bits)} bits, needed at most {_MOST_BITS}")
@@ -42,32 +45,39 @@ def precision(bits: int) -> Iterator[None]:
 
 
 def ends_of(x: arb) -> tuple[arb, arb]:
-    """The lower and the upper end of a ball, each exact."""
+    """The lower and the upper end of a ball, as exact balls rounded outwards to the precision."""
     return x.lower(), x.upper()
 
 
 def floor(x: arb) -> int:
-    """The largest whole number that no number in a ball is below."""
+    """⌊lower end⌋ of a finite ball: the largest whole number that none in it is below."""
     return _whole(x.lower().floor())
 
 
 def ceiling(x: arb) -> int:
-    """The smallest whole number that no number in a ball is above."""
+    """⌈upper end⌉ of a finite ball: the smallest whole number that none in it is above."""
     return _whole(x.upper().ceil())
 
 
 def _whole(x: arb) -> int:
+    """The integer that a finite exact ball is, which its caller knows to be whole."""
     mantissa, exponent = x.mid().man_exp()
     return int(mantissa) << int(exponent)
 
 
 def float_above(x: arb) -> float:
-    """A float64 that is above every number in a ball, hardly more than the largest of them."""
+    """A float64 above every number in a ball: the one after its upper end at the precision.
+
+    ∞ where that is beyond the floats; NaN for a ball that is NaN.
+    """
     return math.nextafter(float(x.upper()), math.inf)
 
 
 def doubled(bits: int, limit: int | None = None) -> Iterator[int]:
-    """Precisions from this one on, each twice the last, up to the limit in force."""
+    """The precisions bits, 2·bits, 4·bits, … up to `limit`, else to the limit on bits in force.
+
+    None where the first is beyond it. The time is looked at before each.
+    """
     while bits <= (limit or limits.current().bits):
         deadline.check()
         yield bits
@@ -84,6 +94,7 @@ class BallArithmetic(PlainGaps):
         return int(flint.ctx.prec)
 
     def number(self, value: Numeric) -> arb:
+        """A ball that encloses an exact value, at the current precision; a whole number exactly."""
         if isinstance(value, int):
             return arb(value)
         if isinstance(value, Fraction):
@@ -106,6 +117,7 @@ class BallArithmetic(PlainGaps):
         return x if x == 0 and y > 0 else arb(x) ** y
 
     def binomial(self, n: int, k: int) -> arb:
+        """C(n,k) rounded to no precision, 0 <= k <= n; LimitError above the limit on orders."""
         limits.check("order", n, "order alpha")
         return arb(flint.fmpz.bin_uiui(n, k))
 
@@ -120,29 +132,32 @@ class BallArithmetic(PlainGaps):
         return largest
 
     def is_infinite(self, x: arb) -> bool:
+        """Is the ball certainly ∞? False for NaN and for a ball of infinite radius."""
         return not x.is_finite() and bool(x > 0)
 
 
 BALL = BallArithmetic()
-#: The largest exponent of a ball whose fraction is formed; a longer one would fill the memory.
-_LONGEST = 2**30
+#: The largest binary exponent of a ball whose fraction is formed; a longer one fills the memory.
+_MOST_EXPONENT = 2**30
 
 
 def rational(x: arb) -> Fraction:
-    """The midpoint of a ball, a binary fraction; LimitError where it is too long for one.
+    """The midpoint of a ball as the binary fraction that it is, which bounds nothing by itself.
 
-    FLINT ends the process where an exponent is beyond a machine's words.
+    LimitError where it is not finite or too long for a fraction: FLINT ends the process where an
+    exponent is beyond a machine's words.
     """
-    if not x.is_finite() or abs(int(x.mid().man_exp()[1])) >= _LONGEST:
+    if not x.is_finite() or abs(int(x.mid().man_exp()[1])) >= _MOST_EXPONENT:
         raise LimitError("found a number too far from 1 to be written as a fraction")
     fraction = x.mid().fmpq()
     return Fraction(int(fraction.p), int(fraction.q))
 
 
 def rational_ends(value: Exact, bits: int) -> tuple[Fraction, ...]:
-    """The rational number itself, else one below and one above, alike to more than twice the bits.
+    """The rational number itself; of an irrational one a rational below it and one above.
 
-    What is monotone in a parameter lies, for an irrational one, between its values at the two.
+    The two are alike to more than 2·bits bits. What is monotone in a parameter lies between its
+    values at them. PrecisionError for a constant too near to 0.
     """
     if isinstance(value, Fraction):
         return (value,)
@@ -157,12 +172,15 @@ def rational_ends(value: Exact, bits: int) -> tuple[Fraction, ...]:
 
 
 def nearest_rational(value: Exact, bits: int) -> Fraction:
-    """The rational number itself, else one that agrees with it to more than twice the bits."""
+    """The rational number itself, else one below it that agrees with it to over 2·bits bits."""
     return rational_ends(value, bits)[0]
 
 
 def decide(holds: Callable[[arb], bool | None], value: sympy.Expr) -> bool | None:
-    """What balls of growing precision say of a constant by `holds`: True, False, or None."""
+    """What balls of a constant say by `holds`, at the first of 64 to 4096 bits that decides it.
+
+    `holds` gives None where its ball does not decide; so does this where none of them does.
+    """
     for bits in doubled(64, 4096):
         with precision(bits):
             answer = holds(BALL.number(value))
@@ -175,12 +193,16 @@ def decide(holds: Callable[[arb], bool | None], value: sympy.Expr) -> bool | Non
 #
 # Signs that are decided exactly: no precision chosen beforehand tells a log x + b log y from 0.
 
-#: Bits up to which a rational power is formed to decide an equality.
+#: Bits of a rational power up to which it is formed to decide an equality; beyond, none is looked
+#: for, and balls decide or refuse.
 _EXACT_POWER_BITS = 2**22
 
 
 def log_sign(a: Fraction, x: Fraction, b: Fraction, y: Fraction) -> int:
-    """The exact sign of a log x + b log y, rationals x, y > 0; PrecisionError beyond limits."""
+    """The exact sign, 1, 0 or −1, of a log x + b log y for rationals a, b and x, y > 0.
+
+    PrecisionError where balls do not decide it up to the limit on bits.
+    """
     if a == 0 or x == 1:
         return _sign(b) * _sign(y - 1)
     if b == 0 or y == 1:
@@ -202,7 +224,8 @@ def log_sign(a: Fraction, x: Fraction, b: Fraction, y: Fraction) -> int:
 def _cancel(x: Fraction, a: int, y: Fraction, b: int) -> bool:
     """Is x^a y^b = 1, for whole a and b without a common factor, and x, y other than 1?
 
-    Then x is a b-th power of a rational and y an a-th power, so that a and b are small.
+    Then x is a b-th power of a rational and y an a-th power, so that a and b are small. False also
+    where x^a has more than _EXACT_POWER_BITS bits.
     """
     sizes_ = [max(v.numerator.bit_length(), v.denominator.bit_length()) for v in (x, y)]
     if abs(b) > sizes_[0] or abs(a) > sizes_[1] or abs(a) * sizes_[0] > _EXACT_POWER_BITS:
@@ -211,4 +234,5 @@ def _cancel(x: Fraction, a: int, y: Fraction, b: int) -> bool:
 
 
 def _sign(value: Fraction) -> int:
+    """1, 0 or −1."""
     return (value > 0) - (value < 0)

@@ -15,10 +15,14 @@ from symacct.kernel.exact import INFINITY, Numeric, exact
 
 
 class MpmathArithmetic(PlainGaps):
-    """Numbers of a private context of mpmath; roundings, all downwards, are not tracked."""
+    """Numbers of a private context of mpmath of `bits` bits, independent of mpmath's own context.
+
+    Every operation rounds downwards, and what that adds up to is not known: nothing is proved.
+    """
 
     certified = False
     rounds = True
+    #: mpmath's sign of a direction: "f" downwards, to the floor, or "c" upwards.
     rounding = "f"
 
     def __init__(self, bits: int) -> None:
@@ -33,6 +37,7 @@ class MpmathArithmetic(PlainGaps):
         return int(self.mp.prec)
 
     def number(self, value: Numeric) -> Number:
+        """The number rounded to the context's precision; a whole number exactly."""
         if isinstance(value, int):
             return self.mp.mpf(value)
         if value == INFINITY:
@@ -46,7 +51,7 @@ class MpmathArithmetic(PlainGaps):
         return +self.mp.pi
 
     def expm1(self, x: Number) -> Number:
-        """e^x − 1, at as many bits more as cancel."""
+        """e^x − 1 for a real x, at as many bits more as cancel."""
         lost = -self.mp.mag(x)
         if lost > self.bits:
             return self.mp.expm1(x)
@@ -62,7 +67,10 @@ class MpmathArithmetic(PlainGaps):
         return self._of_second_order(gamma * self.expm1(x), super().entropy_gap, gamma, x)
 
     def _of_second_order(self, u: Number, gap: Callable[..., Number], *xs: Number) -> Number:
-        """What is of the second order in u loses as many digits as u is small."""
+        """The value gap(*xs), worked out at 2·bits and 2·log₂(1/|u|) more where u is small.
+
+        The terms of 1 and of u cancel in it, and what is left is of the second order in u.
+        """
         spare = max(0, -2 * self.mp.mag(u)) if u and self.mp.isfinite(u) else 0
         with self.mp.workprec(2 * self.bits + spare):
             value = gap(*xs)
@@ -87,17 +95,24 @@ class MpmathArithmetic(PlainGaps):
         return max(xs)
 
     def is_infinite(self, x: Number) -> bool:
+        """Is the number ∞? False for −∞ and NaN."""
         return bool(x == self.mp.inf)
 
 
 class UpwardMpmathArithmetic(MpmathArithmetic):
-    """Numbers of a private context of mpmath; roundings, all upwards, are not tracked."""
+    """Numbers as of `MpmathArithmetic`, each operation rounded upwards.
+
+    It does not bound a value from above either: a difference of such numbers may be too small.
+    """
 
     rounding = "c"
 
 
 def quadrature(mp: Any, integrand: Callable[[Any], Any], places: Iterable[Any], **how: Any) -> Any:
-    """The quadrature of mpmath between the places, which ends when the question's time does."""
+    """The quadrature by mpmath of an integrand between ascending places, in its context `mp`.
+
+    The time is looked at for each value; no error is bounded. `how` are mpmath's options.
+    """
 
     def looked(x: Any) -> Any:
         deadline.check()

@@ -13,14 +13,17 @@ class NoFractionError(Exception):
 
 
 class RationalArithmetic:
-    """Numbers are fractions; whatever leaves them raises NoFractionError."""
+    """Numbers are fractions; whatever leaves them, ∞ too, raises NoFractionError.
+
+    Of an arithmetic's functions only those below exist: any other name gives one that refuses.
+    """
 
     certified = True
     rounds = False
     bits = 0  # nothing is rounded
 
     def number(self, value: object) -> Fraction:
-        """The fraction that the value is."""
+        """The fraction that a whole number, a fraction or a finite float is."""
         if isinstance(value, int | float | Fraction) and value != INFINITY:
             return Fraction(value)
         raise NoFractionError
@@ -38,11 +41,13 @@ class RationalArithmetic:
         return self.number(x) == 0
 
     def is_infinite(self, x: object) -> bool:
-        """No fraction is infinite."""
+        """False: no fraction is infinite; what is no fraction is refused."""
         self.number(x)
         return False
 
     def __getattr__(self, name: str) -> Any:
+        """A function that raises NoFractionError, for exp, log, sqrt and what else there may be."""
+
         def refuse(*arguments: object) -> NoReturn:
             raise NoFractionError(name)
 

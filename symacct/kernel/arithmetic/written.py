@@ -21,7 +21,7 @@ class _Extremum:
 
     #: SymPy's own, for rationals.
     plain: Callable[..., sympy.Expr]
-    #: The value that is never the answer, and the one that always is; SymPy's names.
+    #: The value that is never the answer, and the one that always is (∞ and −∞); SymPy's names.
     identity: sympy.Expr
     zero: sympy.Expr
     args: tuple[sympy.Expr, ...]
@@ -53,6 +53,7 @@ class _Extremum:
     evalf = n = EvalfMixin.evalf
 
     def _eval_evalf(self, prec: int) -> sympy.Expr:
+        """The extremum of the numbers to `prec` bits; of what is left symbolic it stays one."""
         values = [argument._evalf(prec) for argument in self.args]
         return (self.plain if all(v.is_Number for v in values) else type(self))(*values)
 
@@ -86,4 +87,5 @@ class Integral(sympy.Integral):  # type: ignore[misc, unused-ignore]
     is_number = False
 
     def _eval_evalf(self, prec: int) -> sympy.Expr:
+        """The number by SymPy's own quadrature, to `prec` bits."""
         return sympy.Integral(*self.args).evalf(prec_to_dps(prec))

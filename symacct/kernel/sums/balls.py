@@ -17,8 +17,8 @@ from symacct.kernel.errors import LimitError, PrecisionError, SymacctError
 
 # --- balls and integrals
 
-#: Raises of the precision after which an accuracy is refused, each for more bits.
-_ROUNDS = 12
+#: The number of evaluations, each for more bits, after which an accuracy is refused.
+_MOST_EVALUATIONS = 12
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,7 +48,7 @@ def within_floats(
 
 
 def steered_by_floats(integral: Callable[P, R]) -> Callable[P, R]:
-    """PrecisionError where the floats that choose an integral's steps leave their range."""
+    """The integral, which raises PrecisionError where floats that choose its steps overflow."""
     return within_floats(
         "an integral: found parameters beyond the range of the floats that choose its "
         "steps, about 10⁻³⁰⁰ to 10³⁰⁰; needed less extreme ones, or a whole order"
@@ -56,55 +56,73 @@ def steered_by_floats(integral: Callable[P, R]) -> Callable[P, R]:
 
 
 def ball(x: Fraction) -> arb:
-    """The rational x as a ball at the current precision."""
+    """The rational x as a ball that encloses it, at the current precision."""
     return arb(x.numerator) / x.denominator
 
 
-_HALF, _MILLS = arb(0.5), arb(0.3989422804014327)  # at least 1/√(2π)
+#: ½, and a float just above 1/√(2π), so that the bound by Mills' ratio is not rounded down.
+_HALF, _MILLS = arb(0.5), arb(0.3989422804014327)
 
 
 def normal_tail(x: arb) -> arb:
-    """P(Z > x) for a standard normal Z."""
+    """P(Z > x) for a standard normal Z, as a ball at the current precision."""
     return (x / arb(2).sqrt()).erfc() / 2
 
 
 def tilted_tail(log_tilt: arb, x: arb) -> arb:
-    """At least e^m P(Z > x), and at most twice it: by e^{−x²/2} min(1/2, 1/(x√(2π))), x > 0."""
+    """An upper bound of e^m P(Z > x), Z standard normal, which is at most about twice it.
+
+    It is e^m e^{−x²/2} min(1/2, 1/(x√(2π))), and e^m where x is not certainly above 0.
+    """
     if not x > 0:
         return log_tilt.exp()
     return (log_tilt - x * x / 2).exp() * (_MILLS / x).min(_HALF)
 
 
 def rounded_down(x: float, bits: int = 16) -> float:
-    """x, rounded down to so many bits: multiples of it are exact at few bits."""
+    """The finite float x, rounded down to so many significant bits.
+
+    Multiples of a step of few bits are then exact at low precision.
+    """
     mantissa, exponent = math.frexp(x)
     return math.ldexp(math.floor(math.ldexp(mantissa, bits)), exponent - bits)
 
 
 def within(error: arb) -> arb:
-    """The ball [−error, error] for a bound error ≥ 0: all of it, if it is a ball itself."""
+    """The ball [−error, error] of a remainder whose modulus is at most error ≥ 0.
+
+    Of an error that is itself a ball the upper end counts.
+    """
     return arb(0, error)
 
 
 def acb_within(error: arb) -> acb:
-    """A box about 0 that holds all complex numbers whose modulus is at most the bound."""
+    """The box about 0 that holds all complex numbers whose modulus is at most error ≥ 0."""
     return acb(within(error), within(error))
 
 
 def up_to(bound: arb) -> arb:
-    """The ball [0, bound] of a remainder that is not negative, all of the bound with it."""
+    """The ball [0, bound] of a remainder that is not negative, up to the bound's upper end."""
     return arb(0).union(bound)
 
 
 def geometric_tail(first: arb, ratio: arb) -> arb:
-    """A bound of terms that fall from the first at least by this ratio; ∞ where it is not < 1."""
+    """An upper bound first/(1 − ratio) of terms that each are at most `ratio` times the last.
+
+    ∞ where the ratio is not certainly below 1.
+    """
     return first / (1 - ratio) if ratio < 1 else arb("inf")
 
 
 def integral(
     integrand: Callable[[acb, bool], acb], low: arb | int, high: arb | int, **options: Any
 ) -> acb:
-    """The rigorous integral of flint; what the integrand raises first is raised as it was."""
+    """The rigorous integral of flint over a real interval, at the current precision.
+
+    `integrand(x, analytic)` encloses the function on a box, and is NaN there if `analytic` and it
+    is not analytic. Each call looks at the time. The first error it raises is raised as it was;
+    `options` are flint's, tolerances among them.
+    """
 
     def looked(x: acb, analytic: bool) -> acb:
         deadline.check()
@@ -120,10 +138,14 @@ def integral(
 
 
 def to_relative_accuracy(evaluate: Callable[[int], arb]) -> arb:
-    """evaluate(bits) with bits raised until the ball's relative radius is ≤ 2^(2−prec)."""
+    """evaluate(bits), with bits raised until the ball's relative radius is at most 2^(2−prec).
+
+    `evaluate` works at a precision of its own that gives about so many bits. PrecisionError where
+    _MOST_EVALUATIONS do not do, as for a value that is 0 and no exact ball.
+    """
     wanted = ctx.prec - 2
     extra = 6
-    for _ in range(_ROUNDS):
+    for _ in range(_MOST_EVALUATIONS):
         deadline.check()
         value = +evaluate(wanted + extra)
         missing = wanted - value.rel_accuracy_bits()
@@ -141,15 +163,15 @@ def to_relative_accuracy(evaluate: Callable[[int], arb]) -> arb:
 # Gauss's rule on an interval, in balls.
 
 
-#: Nodes of a rule: beyond, one root alone may take seconds.
+#: The largest number of nodes of a rule: of more, one root of the polynomial may take seconds.
 _MOST_NODES = 2**22
 
 
 @lru_cache(32)
 def legendre(count: int, bits: int) -> list[tuple[arb, arb]]:
-    """Nodes and weights of Gauss's rule on [−1, 1], at a precision; they come in pairs ±u.
+    """The nodes and weights of Gauss's rule of `count` nodes on [−1, 1], as balls of `bits` bits.
 
-    LimitError for more nodes than are worked out.
+    The nodes u >= 0 come first, then their negatives. LimitError above _MOST_NODES.
     """
     if count > _MOST_NODES:
         raise LimitError(f"found Gauss's rule of {count:,} nodes, needed at most {_MOST_NODES:,}")
@@ -161,7 +183,7 @@ def legendre(count: int, bits: int) -> list[tuple[arb, arb]]:
 
 @lru_cache(8)
 def legendre_floats(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of Gauss's rule on [−1, 1], in float64."""
+    """The nodes and weights of Gauss's rule on [−1, 1] in float64, for what only steers."""
     return np.polynomial.legendre.leggauss(count)
 
 
@@ -170,19 +192,19 @@ def legendre_floats(count: int) -> tuple[np.ndarray, np.ndarray]:
 # Logarithms in float64 that choose steps, windows and precision; no result rests on them.
 
 LOG2 = math.log(2)
-#: λ at which ε(1) is approximated by K(λ)/λ.
-_KL_STEP = 2.0**-40
-#: The smallest λ of a magnitude, so that float64 does not underflow to 0.
+#: The CGF order λ at which K(λ)/λ stands for ε(1).
+_KL_ORDER = 2.0**-40
+#: The smallest CGF order λ of a magnitude, below which float64 would underflow to 0.
 _LEAST_LAMBDA = 1e-200
 
 
 def cgf_order(alpha: Fraction) -> float:
-    """λ = α − 1, kept away from the underflow of float64."""
+    """λ = α − 1 as a float, at least _LEAST_LAMBDA."""
     return max(float(alpha - 1), _LEAST_LAMBDA)
 
 
 def log_mixture(log_ratio: float, rate: float, rest: float) -> float:
-    """log(1−q+q e^w) for w = log_ratio, q = rate, 1−q = rest, without overflow."""
+    """log(1−q+q e^w) in floats, w = log_ratio, q = rate > 0, 1−q = rest, without overflow."""
     if log_ratio < -1:
         return math.log(rest + rate * math.exp(log_ratio))
     if log_ratio < 700:
@@ -191,7 +213,7 @@ def log_mixture(log_ratio: float, rate: float, rest: float) -> float:
 
 
 def log_convex_excess(log_base: float, lam: float) -> float:
-    """log(m^α − 1 − α(m−1)) for α = 1 + λ and m = e^log_base > 1."""
+    """log(m^α − 1 − α(m−1)) in floats, for α = 1 + λ, λ > 0, and m = e^log_base > 1."""
     growth = (1 + lam) * log_base
     if growth > 30:
         return growth + math.log(-math.expm1(-lam * log_base))
@@ -202,7 +224,7 @@ def log_convex_excess(log_base: float, lam: float) -> float:
 
 
 def log_normal_tail(x: float) -> float:
-    """log P(Z > x) for a standard normal Z, x ≥ 0."""
+    """About log P(Z > x) in floats for a standard normal Z, x ≥ 0; by Mills' ratio from 25 on."""
     if x < 25:
         return math.log(math.erfc(x / math.sqrt(2)) / 2)
     return -x * x / 2 - math.log(x * math.sqrt(2 * math.pi))
@@ -214,12 +236,15 @@ def crossing(rate: float, rest: float, sigma: float) -> float:
 
 
 def reach_of(drop: float) -> float:
-    """Where e^{−x²/2} has fallen by e^{−drop}, at least 1."""
+    """√(2·drop), the x > 0 at which e^{−x²/2} has fallen to e^{−drop}; at least 1."""
     return math.sqrt(2 * max(drop, 0.5))
 
 
 def _upper_peak(alpha: float, middle: float, sigma: float) -> float:
-    """Three steps down from α towards the largest z with z = α·logistic((z − z₁)/σ²)."""
+    """About the largest z with z = α·logistic((z − z₁)/σ²), by three steps down from α.
+
+    There m^α φ(z/σ) has its upper peak, m the sampled ratio; `middle` is z₁.
+    """
     z = alpha
     for _ in range(3):
         z = alpha / (1 + math.exp(min((middle - z) / sigma**2, 700.0)))
@@ -227,7 +252,11 @@ def _upper_peak(alpha: float, middle: float, sigma: float) -> float:
 
 
 def log_gaussian_excess(alpha: Fraction, q: Fraction, sigma: Fraction) -> float:
-    """About, and normally below, log(A_α − 1): the best F(u(z))·P(N(0,σ²) > z), z > 1/2."""
+    """About, and mostly below, log(A_α − 1) of the sampled Gaussian at the rate q, in floats.
+
+    A_α = E_Q[m^α], and by Markov's inequality A_α − 1 >= F(m(z))·P(N(0,σ²) > z) for z > 1/2, where
+    F(m) = m^α − 1 − α(m−1); six likely z are tried. ValueError where none of them is in range.
+    """
     lam, rate, rest, scale = cgf_order(alpha), float(q), float(1 - q), float(sigma)
     middle = crossing(rate, rest, scale)
     peak = _upper_peak(1 + lam, middle, scale)
@@ -240,32 +269,35 @@ def log_gaussian_excess(alpha: Fraction, q: Fraction, sigma: Fraction) -> float:
 
 
 def log_laplace_excess(alpha: Fraction, gamma: Fraction, b: Fraction) -> float:
-    """log of a lower bound of A_α − 1: the part with the ratio e^{1/b}, of mass e^{−1/b}/2."""
+    """About the log of a lower bound of A_α − 1 of sampled Laplace noise, in floats.
+
+    It is the part of the mean at which the ratio is e^{1/b}, of mass e^{−1/b}/2.
+    """
     log_base = log_mixture(float(1 / b), float(gamma), float(1 - gamma))
     return log_convex_excess(log_base, cgf_order(alpha)) - float(1 / b) - LOG2
 
 
 def log_laplace_kl(gamma: Fraction, b: Fraction) -> float:
-    """A value near log E_Q[m log m], from the excess just above order 1."""
-    return log_laplace_excess(1 + Fraction(_KL_STEP), gamma, b) - math.log(_KL_STEP)
+    """About log E_Q[m log m] of sampled Laplace noise in floats, by an order just above 1."""
+    return log_laplace_excess(1 + Fraction(_KL_ORDER), gamma, b) - math.log(_KL_ORDER)
 
 
 # --- minima
 
-#: Steps of a logarithm in which a minimum is looked for, in turn.
-_STEPS = (2.0, 0.5, 0.1)
-#: The largest |log| that is tried.
-_LARGEST = 200.0
+#: The steps, in nats, in which the logarithm at a minimum is looked for, in turn.
+_LOG_STEPS = (2.0, 0.5, 0.1)
+#: The largest modulus of a logarithm from which another step is tried, in nats.
+_LARGEST_LOG = 200.0
 
 
 def lowest(size: Callable[[float], float], start: float) -> float:
-    """The logarithm at which `size`, a function of a logarithm, is about smallest.
+    """The logarithm at which `size`, a function of one valley of it, is about smallest.
 
-    It only steers; the steps from `start` on get smaller.
+    It only steers: walks down from `start`, in steps that get smaller.
     """
     best, best_height = start, size(start)
-    for step in _STEPS:
+    for step in _LOG_STEPS:
         for way in (step, -step):
-            while abs(best) < _LARGEST and (there := size(best + way)) < best_height:
+            while abs(best) < _LARGEST_LOG and (there := size(best + way)) < best_height:
                 best, best_height = best + way, there
     return best

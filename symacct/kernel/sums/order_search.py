@@ -2,6 +2,8 @@
 
 The functions searched have one valley where the CGF is convex. Nothing here proves a minimum
 (`chord_floor` does, from three values); every order found gives a sound guarantee.
+
+Orders are compared by the midpoints of balls; a value that is not finite is the largest.
 """
 
 from __future__ import annotations
@@ -20,54 +22,62 @@ from symacct.kernel import deadline
 from symacct.kernel.answer import relative_digits
 from symacct.kernel.arithmetic.ball import rational
 
-# Objective: exact order > 1 → ball. Midpoints steer, balls prove.
+#: An exact order > 1 ↦ an ε or a log δ as a ball. Midpoints steer, balls prove.
 Objective = Callable[[Any], arb]
 _Order = TypeVar("_Order", bound=int | Fraction)
 
-#: Bits of an order that is not proved to be the best.
-UNPROVED = 30
-#: Halvings of λ = α − 1 from 1 on: no search over orders goes nearer to α = 1.
+#: The bits to which an order is searched for that is not proved to be the best.
+UNPROVED_BITS = 30
+#: The largest number of times that λ = α − 1 is halved from 1 on; no search goes nearer to α = 1.
 _MAX_HALVINGS = 400
-#: Halvings of λ after which a curve that is infinite is taken to be infinite at α = 1 too.
+#: The number of halvings of λ after which an infinite curve is taken to be infinite at α = 1 too.
 _INFINITE_HALVINGS = 20
-#: Secants of a crossing, which converge in far fewer where they converge.
+#: The largest number of secants of a crossing, which take far fewer where they converge.
 _MAX_SECANTS = 20
-#: Bits of a value that orders can be compared by.
+#: The relative bits that a value needs, so that orders can be compared by it.
 _STEERING_BITS = 10
 #: The first secant of a root goes through a point 2^−6 of the reach away, so that it is local.
 _FIRST_SECANT_BITS = 6
 #: A saddle is looked for within λ/16 of an order, by which its valley may have moved.
-_SADDLE_SHARE = 16
+_SADDLE_DIVISOR = 16
 #: The part of a segment that a rough fit may step, below the half up to which one polynomial
 #: serves all orders.
 _STEP_SHARE = fmpq(127, 256)
 _HALF = fmpq(1, 2)
 #: Golden sections alone narrow a segment to 1/32, to see whether its bottom is well inside.
-_END_SHARE = 32
-#: Fits through orders that are taken to be far from the bottom.
+_END_DIVISOR = 32
+#: The number of first fits that are taken to be through orders far from the bottom.
 _ROUGH_FITS = 2
-#: Divisors of the width in which a bottom is looked for; the first proves that of most valleys.
-_NARROWING = (1, 2**8, 2**16)
-#: Multiples of a width at which f is asked about a bottom, the next where balls overlap.
-WIDER = (2, 8, 64, 2**10, 2**14, 2**18)
+#: What the width in which a bottom is looked for is divided by, in turn, until the floor has its
+#: digits; the first proves that of most valleys.
+_WIDTH_DIVISORS = (1, 2**8, 2**16)
+#: The multiples of a width at which f is asked on both sides of a bottom; the next one is taken
+#: where balls overlap. A wider one gives a lower floor, and fewer proved digits.
+WIDTH_MULTIPLES = (2, 8, 64, 2**10, 2**14, 2**18)
 #: (3 − √5)/2, the golden section, to the accuracy that steering needs.
 _GOLDEN = Fraction(381966, 1_000_000)
 
 
 def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
-    """The whole order at the bottom of f's valley, to within `whole_step`, by growing steps."""
+    """The whole order from `first` to `last` at the bottom of f's valley, to within `whole_step`.
+
+    It steps from the guess in growing steps; of a function of several valleys it finds one.
+    """
     return _narrowed(f, *_bracket(f, first, last, min(max(guess, first), last)))
 
 
 def is_steady(value: arb) -> bool:
-    """Has the value enough bits to compare orders by, or is it proved infinite?"""
+    """Has the value enough bits to compare orders by, or is it proved to be ∞ or −∞?"""
     if value.is_finite():
         return bool(value.rel_accuracy_bits() >= _STEERING_BITS)
     return bool(value > 0 or value < 0)
 
 
 def whole_valley_near(f: Objective, first: int, last: int, guess: int) -> int:
-    """The whole order at the bottom of f's valley, which is near the guess."""
+    """The whole order from `first` to `last` at the bottom of f's valley, near the guess.
+
+    Its first steps are `whole_step`, so that f is asked at few orders if the guess is good.
+    """
     low = middle = high = guess
     step = whole_step(guess)
     while high == middle < last:  # upwards first: what a sum takes to the largest serves the others
@@ -85,7 +95,7 @@ def whole_valley_near(f: Objective, first: int, last: int, guess: int) -> int:
 
 
 def _narrowed(f: Objective, low: int, middle: int, high: int) -> int:
-    """The bottom of f between two ends at which it is no smaller than in the middle."""
+    """The whole order at the bottom of f, no smaller at the ends than in the middle, to a step."""
     while max(high - middle, middle - low) > whole_step(middle):
         deadline.check()
         wide = high - middle if high - middle >= middle - low else low - middle
@@ -101,14 +111,18 @@ def _narrowed(f: Objective, low: int, middle: int, high: int) -> int:
 
 
 def whole_step(order: int) -> int:
-    """The distance of two orders about a bottom that balls of this precision can compare."""
+    """The distance of whole orders about a bottom that balls of this precision tell apart.
+
+    It is 1 up to about 2^{bits/3}, since f is flat about its bottom.
+    """
     return max(1, order >> ctx.prec // 3)
 
 
 def places(f: Objective, whole: int, perspective: bool) -> tuple[Fraction, Fraction, Fraction]:
-    """Three orders around the bottom of f's valley; below order 2 λ is halved while f falls.
+    """Three ascending orders > 1 around the bottom of f's valley over all real orders.
 
-    How often is found by doubling, then by bisection: each order may cost a sum. A log δ, without
+    `whole` is the bottom over whole ones. Where it is 2, λ is halved while f falls; how often is
+    found by doubling, then by bisection, as each order may cost a sum. A log δ, without
     `perspective`, that falls by no more than its own rounding leaves δ what it is.
     """
     if whole > 2:
@@ -135,7 +149,10 @@ def places(f: Objective, whole: int, perspective: bool) -> tuple[Fraction, Fract
 
 
 def _bracket(f: Objective, first: int, last: int, guess: int) -> tuple[int, int, int]:
-    """Orders low <= middle <= high with f(middle) no larger than at both, by growing steps."""
+    """Whole orders low <= middle <= high, by growing steps, f no larger in the middle than at both.
+
+    At an end of [first, last] the middle is that end.
+    """
     low, middle, high = first, guess, guess
     if below(f(first), f(middle)):
         low, middle, high = first, first, guess
@@ -159,8 +176,9 @@ def real_valley(
 ) -> Fraction:
     """An order within about `width` of the bottom of a smooth valley, by successive fits.
 
-    `places` are three orders, the middle one no higher than the others. With `perspective` the
-    fit is aλ + b + c/λ (an ε), else a parabola (a log δ). Orders are rounded well below `width`.
+    `places` are three ascending orders, f finite at each and no higher in the middle; where it
+    falls on below the first, that one is given back. With `perspective` the fit is aλ + b + c/λ (an
+    ε), else a parabola (a log δ). Orders are rounded to a grid well below `width`.
     """
     low, best, high = map(_exact, places)
     close = _exact(width)
@@ -206,24 +224,28 @@ def proved_valley(
     perspective: bool,
     digits: int,
 ) -> tuple[Fraction, arb | None]:
-    """The bottom of a valley, and a floor of f that has its digits: nearer in a narrow one."""
-    for narrower in _NARROWING:
-        best = real_valley(f, places, width / narrower, perspective)
-        floor = floor_at(best, width / narrower)
+    """The order at the bottom of a valley, and a proved lower bound of f, None if none is proved.
+
+    `floor_at(order, width)` proves it. The order is searched for more closely, as _WIDTH_DIVISORS
+    say, until the bound and f(order) share more than `digits` digits.
+    """
+    for divisor in _WIDTH_DIVISORS:
+        best = real_valley(f, places, width / divisor, perspective)
+        floor = floor_at(best, width / divisor)
         if floor is None or relative_digits(floor.union(f(best))) > digits:
             break
     return best, floor
 
 
 def _lower_beside(f: Objective, order: fmpq, step: fmpq) -> fmpq | None:
-    """An order a step away at which f is smaller, and certainly so."""
+    """An order > 1 a step away at which f is certainly smaller; None if there is none."""
     beside, here = (near for near in (order - step, order + step) if near > 1), f(_fraction(order))
     return next((near for near in beside if f(_fraction(near)) < here), None)
 
 
 @dataclass(frozen=True)
 class _Midpoint:
-    """The midpoint of f at an order, and λ in the arithmetic of the fit."""
+    """The midpoint of f at an order, and λ = α − 1 as an exact ball, as a fit reads them."""
 
     order: fmpq
     lam: arb
@@ -234,11 +256,15 @@ _height = attrgetter("value")
 
 
 def _point(f: Objective, order: fmpq) -> _Midpoint:
+    """f at an order, for a fit."""
     return _Midpoint(order, arb(order - 1).mid(), _middle(f(_fraction(order))))
 
 
 def _fitted(points: list[_Midpoint], perspective: bool) -> fmpq | None:
-    """The bottom of the fit through three points; None if it has none."""
+    """The order at the bottom of the fit through three points of distinct orders; None for none.
+
+    With `perspective` the fit is aλ + b + c/λ, else a parabola; it may lie outside of the points.
+    """
     x, y, z = (point.lam for point in points)
     p, q, r = (point.lam * point.value if perspective else point.value for point in points)
     first, second = (q - p) / (y - x), (r - q) / (z - y)
@@ -254,7 +280,10 @@ def _fitted(points: list[_Midpoint], perspective: bool) -> fmpq | None:
 
 
 def crossing(f: Objective, g: Objective, low: Fraction, high: Fraction) -> Fraction:
-    """An order at which f and g are nearly equal, f being larger at the low end alone."""
+    """An order in [low, high] at which f and g are nearly equal, by at most _MAX_SECANTS secants.
+
+    f is larger than g at the low end, and smaller at the high one. The order steers.
+    """
     grid = _grid((high - low) / 2**ctx.prec)
     orders = [low, high]
     for _ in range(_MAX_SECANTS):
@@ -270,11 +299,15 @@ def crossing(f: Objective, g: Objective, low: Fraction, high: Fraction) -> Fract
 def saddle(
     family: Callable[[Fraction], Objective], near: Fraction, width: Fraction, perspective: bool
 ) -> Fraction | None:
-    """The order s near `near` at which `family(s)` has its bottom at s itself; None for none."""
+    """The order s at which `family(s)` has its bottom at s itself, to within `width`.
 
-    reach = (near - 1) / _SADDLE_SHARE
+    It is looked for within λ/_SADDLE_DIVISOR of `near`; None where secants do not find it.
+    """
+
+    reach = (near - 1) / _SADDLE_DIVISOR
 
     def offset(order: Fraction) -> Fraction:
+        """How far the bottom of the order's own function is from it, cut off at ±reach."""
         step = (order - 1) / 2 ** (ctx.prec // 3)
         f, orders = family(order), [order - step, order, order + step]
         bottom = _fitted([_point(f, _exact(place)) for place in orders], perspective)
@@ -286,7 +319,10 @@ def saddle(
 def root(
     f: Callable[[Fraction], Fraction], near: Fraction, reach: Fraction, width: Fraction
 ) -> Fraction | None:
-    """An order within `reach` at which f is nearly 0, by secants that halve it; None if not so."""
+    """An order within `reach` of `near` at which |f| < width, by secants.
+
+    None where a secant leaves the reach or does not halve |f|, so that it always ends.
+    """
     grid = _grid(width)
     orders = [near, _on_grid(near + reach / 2**_FIRST_SECANT_BITS, grid)]
     values = [f(order) for order in orders]
@@ -306,19 +342,26 @@ def root(
 def edged_valley(
     f: Objective, places: tuple[Fraction, Fraction, Fraction], one_valley: bool
 ) -> Fraction:
-    """The best order of the two segments between three orders, or of one if f has one valley."""
+    """The best order found between the outer two of three orders, of a function that has kinks.
+
+    Each of the two segments is searched for a bottom of its own, inside or at an end; with
+    `one_valley` only that into which f falls from the middle.
+    """
     low, middle, high = places
     segments = [(low, middle), (middle, high)]
     if one_valley:
         falls = f(middle + (high - middle) / 2**20) < f(middle)
         segments = segments[1:] if falls else segments[:1]
-    width = (middle - low) / 2**UNPROVED
+    width = (middle - low) / 2**UNPROVED_BITS
     return lowest(f, (middle, *(_valley_of_a_segment(f, *ends, width) for ends in segments)))
 
 
 def _valley_of_a_segment(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:
-    """The bottom between two orders, by fits where golden sections find it well inside."""
-    reach = (high - low) / _END_SHARE
+    """The order at the bottom between two orders, to about `width`.
+
+    By fits where golden sections find it well inside, as there f is smooth.
+    """
+    reach = (high - low) / _END_DIVISOR
     bottom = golden_valley(f, low, high, reach)
     left, right = bottom - 2 * reach, bottom + 2 * reach
     if low < left and right < high:
@@ -330,7 +373,10 @@ def _valley_of_a_segment(f: Objective, low: Fraction, high: Fraction, width: Fra
 
 
 def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:
-    """An order within about `width` of the bottom of any valley in [low, high]."""
+    """An order within about `width` of the bottom of a valley in [low, high], by golden sections.
+
+    The valley may have kinks; of several one is found.
+    """
     grid = _grid(width)
     left = _on_grid(low + _GOLDEN * (high - low), grid)
     right = _on_grid(high - _GOLDEN * (high - low), grid)
@@ -348,11 +394,11 @@ def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) 
 def chord_floor(
     values: tuple[arb, arb, arb], places: tuple[arb, arb, arb], perspective: bool
 ) -> arb:
-    """A proved lower bound of a valley's minimum from three places around it.
+    """A proved lower bound, as a ball, of f over all λ > 0, from three λ around its minimum.
 
-    With `perspective` the objective is M(λ)/λ for a convex M (an ε), else it is convex itself
-    (a log δ). Outside the places the valley is higher; inside, the convex function lies above its
-    chords continued from the other side.
+    With `perspective` f is M(λ)/λ for a convex M (an ε), else it is convex itself (a log δ); the
+    caller has proved that, and that f at the outer `places` is no smaller than in the middle.
+    Outside of them f is higher; inside, the convex function lies above its chords continued.
     """
     (left, middle, right), (f0, f1, f2) = places, values
     m0, m1, m2 = (f0 * left, f1 * middle, f2 * right) if perspective else (f0, f1, f2)
@@ -368,7 +414,7 @@ def chord_floor(
 
 
 def lowest(f: Objective, orders: Iterable[_Order]) -> _Order:
-    """The first of the orders with the smallest midpoint of f."""
+    """The first of the orders, of which there is one at least, with the smallest midpoint of f."""
     best, *others = orders
     for order in others:
         if below(f(order), f(best)):
@@ -384,21 +430,22 @@ def below(a: arb, b: arb) -> bool:
 
 
 def _middle(x: arb) -> arb:
-    """The midpoint; a huge number where there is no finite value."""
+    """The midpoint of an objective for a fit; 2^4096 where it is not finite."""
     return x.mid() if x.is_finite() else arb(2) ** 4096
 
 
 def _grid(width: Fraction) -> Fraction:
-    """A power of 1/2 some 32 times smaller than a width, to which orders are rounded."""
+    """The power of ½, at most 1/16 of a width, to whose multiples orders are rounded."""
     return Fraction(1, 1 << (width.denominator // width.numerator).bit_length() + 4)
 
 
 def _on_grid(x: Fraction, grid: Fraction) -> Fraction:
+    """The multiple of the grid, a power of ½, next to x."""
     return _fraction(_rounded(_exact(x), grid))
 
 
 def _rounded(x: fmpq, grid: Fraction) -> fmpq:
-    """The place on the grid next to x."""
+    """The multiple of the grid, a power of ½, next to x; of two the larger."""
     return fmpq((x * grid.denominator + _HALF).floor(), grid.denominator)
 
 
@@ -408,4 +455,5 @@ def _exact(x: Fraction) -> fmpq:
 
 
 def _fraction(x: fmpq) -> Fraction:
+    """The rational number as a Fraction, which f is asked by."""
     return Fraction(int(x.p), int(x.q))
