@@ -411,15 +411,18 @@ class BestOrder:
             if pure is not None and self.question.is_answered_by(pure):
                 return self.at(INFINITY, optimal=True)
             whole = self._whole_minimum(pure)
+            is_least = whole is not None and order_search.is_least(self.objective()(whole))
         if whole is None:
             return self.at(INFINITY, optimal=bool(pure == 0))
-        return self._around(whole, pure)
+        return self.at(whole, optimal=True) if is_least else self._around(whole, pure)
 
     def _over_whole_orders(self) -> Guarantee:
         """The best guarantee over whole orders, proved optimal where the CGF is convex."""
         with precision(self.search_bits):
             whole = self._whole_minimum(None)
             assert whole is not None  # noqa: S101  # without ε(∞) the search ends at a whole order
+            if order_search.is_least(self.objective()(whole)):
+                return self.at(whole, optimal=True)
             if not self.objective()(whole).is_finite():
                 raise self._infinite("whole order")
             # The search has been at the neighbours: its balls usually decide.

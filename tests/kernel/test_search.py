@@ -373,6 +373,14 @@ def test_orders_at_which_the_curve_is_infinite_give_no_guarantee():
     assert TCDP("1/50", 12).delta("1/100", orders=[20, 30]).delta.upper == 1
 
 
+@pytest.mark.parametrize("orders", [None, "integer", [2, 8]])
+def test_an_order_at_which_the_curve_is_0_gives_delta_0(orders):
+    """Its log δ is −∞, which is the smallest of all."""
+    m = Curve("Max(0, alpha - 5)", kind="upper", adjacency="either")
+    found = m.delta("1/2", conversion="classic", orders=orders)
+    assert (found.delta.upper, found.optimal) == (0, True)
+
+
 def test_an_order_whose_value_wants_more_bits_is_asked_with_more():
     """At 6 digits' bits nothing is known of this ε(17), and all of it at twice as many."""
     m = SubsampleWithoutReplacement(DiscreteGaussian(3, sensitivity=2), "1/1000000")

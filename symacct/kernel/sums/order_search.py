@@ -3,7 +3,8 @@
 The functions searched have one valley where the CGF is convex. Nothing here proves a minimum
 (`chord_floor` does, from three values); every order found gives a sound guarantee.
 
-Orders are compared by the midpoints of balls; a value that is not finite is the largest.
+Orders are compared by the midpoints of balls. A value that is not finite is the largest, but for
+−∞, the log of δ = 0, which is the smallest.
 """
 
 from __future__ import annotations
@@ -423,10 +424,17 @@ def lowest(f: Objective, orders: Iterable[_Order]) -> _Order:
 
 
 def below(a: arb, b: arb) -> bool:
-    """Is the midpoint of a smaller than that of b? Infinite values count as the largest."""
-    if not a.is_finite():
-        return False
-    return not b.is_finite() or bool(a.mid() < b.mid())
+    """Is the midpoint of a smaller than that of b? ∞ and NaN are the largest, −∞ the smallest."""
+    if a.is_finite() and b.is_finite():
+        return bool(a.mid() < b.mid())
+    if a.is_finite() or is_least(a):
+        return not is_least(b)
+    return False
+
+
+def is_least(x: arb) -> bool:
+    """Is it −∞, the log of δ = 0, than which no objective is smaller?"""
+    return not x.is_finite() and bool(x < 0)
 
 
 def _middle(x: arb) -> arb:
