@@ -101,6 +101,13 @@ def test_the_logarithm_of_a_negative_number_is_an_error():
         FLOAT64.log(LogNumber.of(-1.0))
 
 
+def test_of_a_root_of_a_negative_number_nothing_is_known():
+    negative = LogNumber.of(-2.0)
+    for root in (FLOAT64.sqrt(negative), negative**0.5, FLOAT64.power(negative, 1.5)):
+        assert math.isnan(root.known())
+    assert float((negative**3).known()) == pytest.approx(-8)
+
+
 @pytest.mark.parametrize("n", [0, 1, -1, 7, 10**20, -(10**400), 2**5000, 3**3000])
 def test_whole_numbers_of_any_size(n):
     found = LogNumber.of(n)

@@ -122,6 +122,8 @@ class LogNumber:
             log = np.where(power == 0, 0.0, self.log * power)
             error = np.where(self.error == 0, 0.0, self.error * np.abs(power))
             error = error + np.where(np.isfinite(log), np.abs(log) * off, 0.0)
+        # A negative number has no real power, which is then not known; so it has no root.
+        error = np.where((self.sign < 0) & (power != np.floor(power)), np.inf, error)
         odd = np.mod(power, 2) == 1
         sign = np.where(odd | (self.sign >= 0), self.sign, np.abs(self.sign))
         return _rounded(np.where(power == 0, 1.0, sign), log, np.where(power == 0, 0.0, error))
@@ -338,7 +340,8 @@ class Float64Arithmetic:
         return LogNumber(x.sign, np.where(small, x.log, log), error)
 
     def sqrt(self, x: LogNumber) -> LogNumber:
-        return _rounded(x.sign, x.log / 2, x.error / 2)
+        """√x; of a negative number nothing is known, as its error says."""
+        return _rounded(x.sign, x.log / 2, np.where(x.sign < 0, np.inf, x.error / 2))
 
     def power(self, x: LogNumber, y: Real) -> LogNumber:
         return x**y
