@@ -44,6 +44,8 @@ _STATED_DIGITS = 17
 _ORDER_DIGITS = 4
 #: Characters up to which such an order is printed in full.
 _SHORT_ORDER = 6
+#: Significant digits that every float64 has.
+_FLOAT_DIGITS = 15
 #: Decimals up to which a number is printed as a decimal, and not as a fraction.
 _MOST_DECIMALS = 60
 
@@ -122,18 +124,29 @@ def rational_text(x: Fraction, digits: int, up: bool) -> str:
     >>> rational_text(Fraction(1, 3), 5, up=True), rational_text(Fraction(1, 4), 5, up=True)
     ('0.33334', '0.25')
     """
-    rounding = decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR
-    context = decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
-    quotient = context.divide(Decimal(x.numerator), Decimal(x.denominator))
+    return _rounded_once(x, digits, decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR)
+
+
+def _rounded_once(x: Fraction, digits: int, rounding: str) -> str:
+    """The text of a fraction, rounded once by a mode of `decimal`, to at most `digits` digits."""
+    quotient = _divided(x, digits, rounding)
     return (
         f"{quotient:f}" if -6 < quotient.adjusted() < digits else f"{quotient:e}".replace("+", "")
     )
+
+
+def _divided(x: Fraction, digits: int, rounding: str) -> Decimal:
+    """The fraction as a decimal of at most `digits` digits, rounded once by a mode of `decimal`."""
+    context = decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
+    return context.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
 def order_text(alpha: int | float | Fraction, digits: int = 6) -> str:
     """The text of an order, rounded to the nearest; beyond the floats it is rounded up."""
     if alpha == INFINITY:
         return "∞"
+    if digits > _FLOAT_DIGITS:
+        return _rounded_once(Fraction(alpha), digits, decimal.ROUND_HALF_EVEN)
     if alpha < 10**300:
         return f"{float(alpha):.{digits}g}"
     return rational_text(Fraction(alpha), digits, up=True)
@@ -148,7 +161,8 @@ def found_order(alpha: int | float | Fraction) -> str:
         full = exact_decimal(Fraction(alpha))
         if full is not None and len(full) <= _SHORT_ORDER:
             return full
-        magnitude = -math.floor(math.log10(Fraction(alpha) - 1))
+        # The power of ten of α − 1, which may be below all floats.
+        magnitude = -_divided(Fraction(alpha) - 1, 1, decimal.ROUND_FLOOR).adjusted()
         return order_text(alpha, _ORDER_DIGITS + max(0, magnitude, -magnitude - _ORDER_DIGITS + 1))
     return order_text(alpha, _ORDER_DIGITS)
 

@@ -333,5 +333,7 @@ def test_an_order_that_was_found_has_the_digits_that_were_found():
         assert 1 < len(found_order(few.alpha)) < 7
     exact = {2: "2", Fraction(5, 2): "2.5", 65536: "65536", Fraction(10001, 10000): "1.0001"}
     near = {1 + Fraction(1, 2**30): "1.0000000009313", 10**7 + 1: "1e+07", math.inf: "∞"}
+    near[1 + Fraction(1, 2**60)] = "1.0000000000000000008674"  # no float tells it from 1
+    near[1 + Fraction(1, 10**400)] = "1." + "0" * 399 + "1"
     for alpha, says in (exact | near).items():
         assert found_order(alpha) == says
