@@ -196,7 +196,9 @@ def float_below(x: mpmath.mpf) -> float:
 def format_shared(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> str:
     """The digits that both ends share when truncated, or when rounded; at most `digits`."""
     if mpmath.isinf(high):
-        return "inf" if mpmath.isinf(low) else f"[{format_down(low, 5)}, inf]"
+        if low == high:
+            return "inf" if high > 0 else "-inf"
+        return f"[{format_down(low, 5)}, inf]"
     if high < 0:
         return "-" + format_shared(minus(high), minus(low), digits)
     for count in range(_shared_digits_bound(low, high, digits), 0, -1):
@@ -651,6 +653,8 @@ def from_ball(
         bits += x.bits() + min(close, limits.current().bits)
     with precision(bits):
         low, high = ends_of(x)
+    if x.is_nan():  # nothing is known
+        low, high = arb("-inf"), arb("inf")
     if low < 0 and not signed:
         low = arb(0)
     return Enclosure(_mpf(low), _mpf(high), claim, certified, digits_asked)
@@ -692,9 +696,9 @@ def _shared_digits(low: mpmath.mpf, high: mpmath.mpf) -> float:
 
 
 def _mpf(x: arb) -> mpmath.mpf:
-    """The exact midpoint of a ball as an mpf; ∞ where it is not finite."""
+    """The end of an enclosure, an exact ball, as an mpf; ∞ and −∞ stay what they are."""
     if not x.is_finite():
-        return mpmath.inf
+        return -mpmath.inf if x < 0 else mpmath.inf
     mantissa, power = x.man_exp()
     whole = MPZ(int(mantissa))  # odd, as mpmath has it, or 0
     return mpmath.mp.make_mpf((int(whole < 0), abs(whole), int(power), whole.bit_length()))

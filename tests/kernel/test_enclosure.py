@@ -6,11 +6,19 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Claim, Enclosure, Gaussian, Kind, Laplace, PrecisionError, PureDP
-from symacct.kernel.answer import float_above, float_below, format_down, format_shared, format_up
+from symacct.kernel.answer import (
+    float_above,
+    float_below,
+    format_down,
+    format_shared,
+    format_up,
+    from_ball,
+)
 from tests.independent import fraction
 from tests.thinning import examples
 
@@ -228,6 +236,22 @@ def test_everything_finite_is_below_infinity():
     assert eps < math.inf
     assert not eps >= mpmath.inf
     assert Gaussian(5).rdp("inf") >= math.inf
+
+
+@pytest.mark.parametrize(
+    ("ball", "signed", "low", "text"),
+    [
+        (arb.nan(), False, 0.0, "[0, inf]"),
+        (arb.nan(), True, -math.inf, "[-inf, inf]"),
+        (arb(0, "inf"), True, -math.inf, "[-inf, inf]"),
+        (arb("inf"), False, math.inf, "inf"),
+        (arb("-inf"), True, -math.inf, "-inf"),
+    ],
+)
+def test_what_a_ball_does_not_know_its_enclosure_does_not_know(ball, signed, low, text):
+    enclosure = from_ball(ball, LOWER, 5, True, signed)
+    assert float(enclosure) == low  # no lower bound is ∞ for want of digits
+    assert str(enclosure) == text
 
 
 def test_digits_say_how_many_are_proved():
