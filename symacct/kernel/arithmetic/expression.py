@@ -17,17 +17,17 @@ from symacct.kernel.exact import sympy
 
 
 def log_gamma(ctx: Arithmetic, x: Number) -> Number:
-    """log Γ(x) for x > 0."""
+    """log Γ(x) for x > 0; TypeError in an arithmetic without it, as in float64."""
     return _function(ctx, "log_gamma")(x)
 
 
 def digamma(ctx: Arithmetic, x: Number) -> Number:
-    """ψ(x) = Γ′(x)/Γ(x) for x > 0."""
+    """ψ(x) = Γ′(x)/Γ(x) for x > 0; TypeError in an arithmetic without it, as in float64."""
     return _function(ctx, "digamma")(x)
 
 
 def _function(ctx: Arithmetic, name: str) -> Callable[[Number], Number]:
-    """The method of balls, of mpmath's numbers and of SymPy's; the others have none."""
+    """The method of this name of balls, mpmath or SymPy; TypeError where there is none."""
     function: Callable[[Number], Number] | None = getattr(ctx, name, None)
     if function is None:
         raise TypeError(f"no gamma function for {type(ctx).__name__}")
@@ -38,13 +38,17 @@ def _function(ctx: Arithmetic, name: str) -> Callable[[Number], Number]:
 #
 # A SymPy expression evaluated in any arithmetic, by walking a closed set of heads.
 
+#: The values of an expression without free symbols.
 NO_VALUES: Mapping[sympy.Expr, Number] = MappingProxyType({})
 
 
 def evaluate(
     ctx: Arithmetic, expression: sympy.Expr, values: Mapping[sympy.Expr, Number] = NO_VALUES
 ) -> Number:
-    """The value of an expression in `ctx`, symbols replaced; DomainError for an unknown head."""
+    """The value of an expression in `ctx`, with `values` in the places of symbols or of parts.
+
+    DomainError for a symbol that is left free, and for a head that no arithmetic evaluates.
+    """
     if expression in values:
         return values[expression]
     if isinstance(expression, sympy.Rational):
@@ -75,6 +79,7 @@ def evaluate(
 
 
 def _power(ctx: Arithmetic, expression: sympy.Expr, arguments: list[Number]) -> Number:
+    """The power of a base and an exponent that are evaluated: whole, a root, e^x, or x^y."""
     base, exponent = expression.args
     if isinstance(exponent, sympy.Integer):
         return arguments[0] ** int(exponent)
@@ -102,5 +107,6 @@ def _functions() -> dict[object, Callable[..., Number]]:
 
 
 def _known() -> str:
+    """The names of all heads that are evaluated, with commas, for a message."""
     heads = [sympy.Add, sympy.Mul, sympy.Pow, *_functions()]
     return ", ".join(sorted(head.__name__ for head in heads))

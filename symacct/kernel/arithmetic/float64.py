@@ -22,24 +22,28 @@ Floats: TypeAlias = Array | float
 #: What stands beside a LogNumber.
 Real: TypeAlias = "LogNumber | Array | float"
 
-#: The largest relative error of one rounding.
+#: The largest relative error of one rounding to a double.
 _UNIT = 2.0**-53
-#: A bound of the relative error of an elementary function, which is a few roundings.
-_FUNCTION = 8 * _UNIT
+#: A bound of the relative error of an elementary function of NumPy's, which is a few roundings.
+_FUNCTION_ERROR = 8 * _UNIT
 #: The smallest positive double, which bounds the absolute error of an underflow.
 _TINY = 5e-324
-#: The error of a logarithm from which on its number has no digit.
-_NO_DIGIT = 0.5
-#: The logarithm of x below which x, e^x − 1 and log(1 + x) are one double.
-_NEGLIGIBLE = -37.0
-#: Terms of a series that falls at least by halves: more than a double's 53 bits.
-_TERMS = 80
-#: Terms of a long sum that are formed at once, so that they fit into memory.
-_BLOCK = 1 << 18
+#: The error of a logarithm, in nats, from which on its number is shown as unknown.
+_UNKNOWN_ERROR = 0.5
+#: The logarithm of |x|, in nats, below which x, e^x − 1 and log(1 + x) are one double.
+_LINEAR_LOG = -37.0
+#: The largest number of terms of a series that falls at least by halves; it has 53 bits by then.
+_MOST_TERMS = 80
+#: The number of terms of a long sum that are formed at once, so that they fit into memory.
+_BLOCK_TERMS = 1 << 18
 
 
 class LogNumber:
-    """A real number, or an array of them, as (sign, log|x|); `error` bounds that of the log."""
+    """A real number, or an array of them, as its sign (−1, 0 or 1) and log|x| in float64.
+
+    `error` bounds the error of the log in nats, so the relative error of x, as far as NumPy's
+    functions err by _FUNCTION_ERROR; it is ∞ where nothing is known. It is no proof.
+    """
 
     __slots__ = ("error", "log", "sign")
     __array_ufunc__ = None  # numpy scalars on the left leave the work to us
@@ -52,7 +56,7 @@ class LogNumber:
 
     @classmethod
     def of(cls, x: Real) -> LogNumber:
-        """The LogNumber of an int (of any size), or of exact floats."""
+        """The LogNumber of an int of any size, or of floats that are taken to be exact."""
         if isinstance(x, LogNumber):
             return x
         if isinstance(x, int):
@@ -65,7 +69,7 @@ class LogNumber:
     def from_parts(
         cls, shape: tuple[int, ...], parts: Iterable[tuple[Array | int, LogNumber]]
     ) -> LogNumber:
-        """An array put together from those at some of its places each."""
+        """An array put together from parts and their places, which fill all of it."""
         fields = [np.empty(shape) for _ in range(3)]
         for chosen, part in parts:
             for field, values in zip(fields, (part.sign, part.log, part.error), strict=True):
@@ -73,11 +77,11 @@ class LogNumber:
         return cls(*fields)
 
     def known(self) -> Array:
-        """The plain values, NaN where not even one digit is known."""
-        return np.where(self.error < _NO_DIGIT, self.value(), np.nan)
+        """The plain values, NaN where the error is _UNKNOWN_ERROR or more."""
+        return np.where(self.error < _UNKNOWN_ERROR, self.value(), np.nan)
 
     def value(self) -> Array:
-        """The plain float64 value; ±inf and 0 where the magnitude is out of range."""
+        """The plain float64 value, whatever its error; ±inf and 0 where it is out of range."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return np.where(self.sign == 0, 0.0, self.sign * np.exp(self.log))
 
@@ -116,7 +120,7 @@ class LogNumber:
         return LogNumber.of(np.floor((self / other).value()))
 
     def __pow__(self, exponent: Real) -> LogNumber:
-        """Whole powers of any number, real powers of a nonnegative one; 0^0 = 1."""
+        """Whole powers of any number, real powers of one that is not negative; 0^0 = 1."""
         power, off = _exponent(exponent)
         with np.errstate(invalid="ignore"):
             log = np.where(power == 0, 0.0, self.log * power)
@@ -129,11 +133,11 @@ class LogNumber:
         return _rounded(np.where(power == 0, 1.0, sign), log, np.where(power == 0, 0.0, error))
 
     def __lt__(self, other: LogNumber | float) -> bool:
-        """Is every element smaller?"""
+        """Is every element smaller, by the values and not by their errors? It steers."""
         return bool(np.all((self - other).sign < 0))
 
     def __gt__(self, other: LogNumber | float) -> bool:
-        """Is every element larger?"""
+        """Is every element larger, by the values and not by their errors? It steers."""
         return bool(np.all((self - other).sign > 0))
 
     __radd__ = __add__
@@ -149,24 +153,25 @@ class LogNumber:
             whole = np.sum(shares)
             # The logarithm of a sum moves by at most the mean of what its terms move by.
             off = np.where(shares > 0, np.expm1(self.error) + _UNIT * (top - self.log), 0.0)
-            error = np.log1p(np.sum(shares * off) / whole) + 2 * _FUNCTION
+            error = np.log1p(np.sum(shares * off) / whole) + 2 * _FUNCTION_ERROR
         return _rounded(1.0, top + np.log(whole), error)
 
     def _is_zero(self) -> Array:
+        """Which elements are exactly 0, without an error."""
         zero: Array = (self.sign == 0) & (self.error == 0)
         return zero
 
 
 def _rounded(sign: Floats, log: Floats, error: Floats) -> LogNumber:
-    """The number whose log has just been rounded."""
+    """The number of this log, whose error grows by that of a log just computed: 4 units of it."""
     off = np.where(np.isfinite(log), 4 * _UNIT * np.abs(log), 0.0)
     return LogNumber(sign, log, error + off)
 
 
 def _exponent(x: Real) -> tuple[Array, Floats]:
-    """An exponent as a float, and a bound on its relative error."""
+    """An exponent as a float, and a bound on its relative error: 0 for a whole one."""
     if isinstance(x, LogNumber):
-        return x.value(), np.expm1(x.error) + _FUNCTION
+        return x.value(), np.expm1(x.error) + _FUNCTION_ERROR
     power = np.asarray(x, dtype=np.float64)
     return power, np.where(power == np.floor(power), 0.0, _UNIT)
 
@@ -180,14 +185,17 @@ def _log_int(x: int) -> float:
 
 
 def _log1mexp(x: Array) -> Array:
-    """log(1 − e^x), x <= 0"""
+    """log(1 − e^x) for x <= 0, without cancellation; −∞ at 0."""
     with np.errstate(divide="ignore"):
         log: Array = np.where(x > -0.7, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
     return log
 
 
 def _add(a: LogNumber, b: LogNumber) -> LogNumber:
-    """log|a ± b| from the larger magnitude, so that nothing overflows."""
+    """a + b from the larger magnitude, so that nothing overflows.
+
+    The error is ∞ where the two may cancel altogether, and 0 for an exact 0.
+    """
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         swap = b.log > a.log
         high, low = np.where(swap, b.log, a.log), np.where(swap, a.log, b.log)
@@ -201,7 +209,7 @@ def _add(a: LogNumber, b: LogNumber) -> LogNumber:
         apart = sign * other < 0
         change, error = (np.where(apart, sums[1][k], sums[0][k]) for k in (0, 1))
         log = high + change
-        error = above + error + 3 * _FUNCTION * np.abs(change) + _TINY * (low > -np.inf)
+        error = above + error + 3 * _FUNCTION_ERROR * np.abs(change) + _TINY * (low > -np.inf)
     error = np.where(np.isposinf(high) & ~apart, above, error)
     error = np.where(np.isneginf(low) & (below > 0), np.inf, error)  # it may be any number
     gone = np.isneginf(log)
@@ -211,21 +219,21 @@ def _add(a: LogNumber, b: LogNumber) -> LogNumber:
 
 
 def _sum_of_logs(down: Array, moves: Array) -> tuple[Array, Array]:
-    """log(1 + e^down), and by how much it grows where `down` does."""
+    """log(1 + e^down), and by how much it grows where `down` grows by `moves`."""
     change = np.logaddexp(0.0, down)
     grown = np.where(np.isneginf(down), 0.0, np.logaddexp(0.0, down + moves) - change)
     return change, grown
 
 
 def _difference_of_logs(down: Array, moves: Array) -> tuple[Array, Array]:
-    """log(1 − e^down), and by how much it falls where `down` grows; ∞ where that may be 0."""
+    """log(1 − e^down), and by how much it falls where `down` grows by `moves`; ∞ if to 0."""
     change = _log1mexp(down)
     fallen = change - _log1mexp(np.minimum(down + moves, 0.0))
     return change, np.where(np.isneginf(down), 0.0, fallen)
 
 
 def _better(a: LogNumber, b: LogNumber, where: Array | bool = True) -> LogNumber:
-    """Of two forms of one number the one that errs less, element by element; b only `where`."""
+    """The form of one number that errs less, a or b, element by element; b only where allowed."""
     chosen = where & (b.error < a.error)
     return LogNumber(
         np.where(chosen, b.sign, a.sign),
@@ -235,7 +243,10 @@ def _better(a: LogNumber, b: LogNumber, where: Array | bool = True) -> LogNumber
 
 
 def _extreme(a: LogNumber, b: LogNumber, smallest: bool) -> LogNumber:
-    """The smaller or the larger of two; where their errors overlap, of either."""
+    """The smaller, or the larger, of a and b, with an error that allows for either one.
+
+    Of numbers that are not both positive and finite it is the error of the one that is taken.
+    """
     side = 1.0 if smallest else -1.0
     first, second = side * a.sign, side * b.sign
     with np.errstate(invalid="ignore"):
@@ -252,13 +263,14 @@ def _extreme(a: LogNumber, b: LogNumber, smallest: bool) -> LogNumber:
 
 
 class Float64Arithmetic:
-    """LogNumbers: about 15 digits less what cancels; meant for pictures and for searching."""
+    """LogNumbers: about 15 digits less what cancels; for pictures and searches, never a proof."""
 
     certified = False
     rounds = True
     bits = 53
 
     def number(self, value: Numeric | LogNumber | Array) -> LogNumber:
+        """The LogNumber of an exact number or ∞; floats of an array are taken to be exact."""
         if isinstance(value, LogNumber | np.ndarray | int):
             return LogNumber.of(value)
         if value == INFINITY:
@@ -267,11 +279,14 @@ class Float64Arithmetic:
         return _of_fraction(value) if isinstance(value, Fraction) else evaluate(self, value)
 
     def near(self, x: Real) -> LogNumber:
-        """Numbers whose nearest float64 these are."""
-        return LogNumber.of(x) * LogNumber(1.0, 0.0, _FUNCTION)
+        """LogNumbers of floats that are the roundings of some numbers, with that error."""
+        return LogNumber.of(x) * LogNumber(1.0, 0.0, _FUNCTION_ERROR)
 
     def from_balls(self, question: Callable[[], arb]) -> LogNumber:
-        """A certified number >= 0, to the digits that float64 has."""
+        """The LogNumber of a number >= 0 that `question` gives as a ball, at bits that are doubled.
+
+        It ends once the ball has float64's 53 bits, or at the limit on bits with what is known.
+        """
         bits, limit = 2 * self.bits, limits.current().bits
         while True:
             with precision(bits):
@@ -281,7 +296,10 @@ class Float64Arithmetic:
             bits = min(2 * bits, limit)
 
     def of_ball(self, ball: arb) -> LogNumber:
-        """A ball of a number >= 0; what is not known at all may be anything."""
+        """The LogNumber of a ball of a number >= 0, with its radius as the error.
+
+        The error is ∞ where the ball contains 0 or is not finite, but for an exact 0 and ∞.
+        """
         if ball == 0 or ball == arb("inf"):
             return self.number(INFINITY if ball > 0 else 0)
         log = ball.log()
@@ -295,7 +313,7 @@ class Float64Arithmetic:
     def exp(self, x: LogNumber) -> LogNumber:
         value = x.value()
         with np.errstate(invalid="ignore", over="ignore"):
-            error = np.abs(value) * (np.expm1(x.error) + _FUNCTION) + _TINY * (x.sign != 0)
+            error = np.abs(value) * (np.expm1(x.error) + _FUNCTION_ERROR) + _TINY * (x.sign != 0)
         endless = np.isinf(value)
         error = np.where(endless, np.where(np.isposinf(x.log), x.error, np.inf), error)
         return LogNumber(np.where(np.isneginf(value), 0.0, 1.0), value, error)
@@ -306,14 +324,17 @@ class Float64Arithmetic:
             large = np.maximum(value, 0.0)
             rest = np.where(value == 0, -np.inf, _log1mexp(-np.abs(value)))
             moved = np.where(x.error == 0, 0.0, x.error * (1 + large * np.exp(x.error)))
-            error = moved + _FUNCTION * (large + 3 * np.abs(rest)) + _TINY * np.isfinite(x.log)
-        small, endless = x.log < _NEGLIGIBLE, np.isinf(value)
+            error = (
+                moved + _FUNCTION_ERROR * (large + 3 * np.abs(rest)) + _TINY * np.isfinite(x.log)
+            )
+        small, endless = x.log < _LINEAR_LOG, np.isinf(value)
         beyond = endless & np.isfinite(x.log)  # too large even for its logarithm
         error = np.where(endless, np.where(beyond & (value > 0), np.inf, x.error), error)
         error = np.where(small, x.error + np.abs(value) + _TINY * (x.sign != 0), error)
         return LogNumber(x.sign, np.where(small, x.log, large + rest), error)
 
     def log(self, x: LogNumber) -> LogNumber:
+        """log x for x >= 0; PrecisionError for a negative number, unless nothing is known of it."""
         if np.any((x.sign < 0) & np.isfinite(x.error)):
             raise PrecisionError(
                 "float64: found the logarithm of a negative number; needed another engine, or "
@@ -326,15 +347,16 @@ class Float64Arithmetic:
         return LogNumber(logarithm.sign, logarithm.log, logarithm.error + error)
 
     def log1p(self, x: LogNumber) -> LogNumber:
+        """log(1 + x) for x >= −1; below, the error is ∞."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             positive, least = (np.logaddexp(0.0, l) for l in (x.log, x.log - x.error))
             negative, most = (-_log1mexp(np.minimum(l, 0.0)) for l in (x.log, x.log + x.error))
             log = np.log(np.where(x.sign < 0, negative, positive))
             moved = np.where(x.sign < 0, np.log(most) - log, log - np.log(least))
             moved = np.where(x.error == 0, 0.0, moved)
-            error = moved + _FUNCTION * (2 + np.where(np.isfinite(log), np.abs(log), 0.0))
+            error = moved + _FUNCTION_ERROR * (2 + np.where(np.isfinite(log), np.abs(log), 0.0))
         error = np.where((x.sign < 0) & (x.log > 0), np.inf, error)
-        small = x.log < _NEGLIGIBLE
+        small = x.log < _LINEAR_LOG
         near = x.error + np.exp(np.minimum(x.log, 0.0))
         error = np.where(small, np.where(x._is_zero(), 0.0, near), error)
         return LogNumber(x.sign, np.where(small, x.log, log), error)
@@ -344,6 +366,7 @@ class Float64Arithmetic:
         return _rounded(x.sign, x.log / 2, np.where(x.sign < 0, np.inf, x.error / 2))
 
     def power(self, x: LogNumber, y: Real) -> LogNumber:
+        """x^y, as `LogNumber` has it."""
         return x**y
 
     def exp_gap(self, x: LogNumber) -> LogNumber:
@@ -375,12 +398,14 @@ class Float64Arithmetic:
         return _better(plain, u * u * _near_one(series / 2, u.error), small)
 
     def binomial(self, n: int | Array, k: int) -> LogNumber:
+        """C(n,k) as a product of k factors, n one number or an array of them; 0 for whole n < k."""
         result = LogNumber.of(1)
         for i in range(k):
             result = result * (np.asarray(n, dtype=np.float64) - i) / (i + 1)
         return result
 
     def sum(self, term: Callable[[int], Real], first: int, last: int | Array) -> LogNumber:
+        """Σ term(i) for first <= i <= last, a sum for each `last` of an array."""
         last = np.asarray(last)
         total = LogNumber(0.0, -np.inf) * np.ones(last.shape)
         for i in range(first, int(np.max(last)) + 1):
@@ -388,16 +413,23 @@ class Float64Arithmetic:
         return total
 
     def long_sum(self, term: Callable[[LogNumber], LogNumber], last: LogNumber) -> LogNumber:
-        """Σ term(i) for 0 <= i <= last, of terms that are not negative, many at a time."""
+        """Σ term(i) for 0 <= i <= last, of terms that are not negative, _BLOCK_TERMS at a time.
+
+        LimitError for more terms than the limit on orders; no remainder is bounded.
+        """
         count = _count(last) + 1
         result = LogNumber.of(0)
-        for start in range(0, count, _BLOCK):
-            block = np.arange(start, min(start + _BLOCK, count), dtype=np.float64)
+        for start in range(0, count, _BLOCK_TERMS):
+            block = np.arange(start, min(start + _BLOCK_TERMS, count), dtype=np.float64)
             result = result + term(LogNumber.of(block)).total()
         return result
 
     def integral(self, value: Callable[[LogNumber], LogNumber], pieces: LogNumber) -> LogNumber:
-        """∫_0^1 value(z) dz of a function smooth on equally many pieces, by Gauss–Legendre."""
+        """∫_0^1 value(z) dz of a function >= 0 smooth on each of `pieces` equal pieces.
+
+        By Gauss's rule of 16 nodes on each, whose error is not bounded. LimitError as in
+        `long_sum`.
+        """
         rule = np.polynomial.legendre.leggauss(16)
         nodes, weights = (self.near(x) for x in rule)
         result = LogNumber.of(0)
@@ -407,7 +439,7 @@ class Float64Arithmetic:
         return result / (2 * pieces)
 
     def grid_nats(self) -> LogNumber:
-        """How many nats below a sum over a grid its errors must be."""
+        """50 nats, by which the errors of a sum over a grid are to be below it: 72 bits."""
         return LogNumber.of(50)
 
     def minimum(self, *xs: LogNumber) -> LogNumber:
@@ -417,14 +449,16 @@ class Float64Arithmetic:
         return reduce(lambda a, b: _extreme(a, b, smallest=False), xs)
 
     def is_zero(self, x: LogNumber) -> bool:
+        """Is every element exactly 0?"""
         return bool(np.all(x._is_zero()))
 
     def is_infinite(self, x: LogNumber) -> bool:
+        """Is every element ∞?"""
         return bool(np.all(np.isposinf(x.log) & (x.sign > 0)))
 
 
 def _of_fraction(value: Fraction) -> LogNumber:
-    """A rational number, to full precision of its log near ±1 too."""
+    """The LogNumber of a rational number, whose log has all digits near ±1 too."""
     top, bottom = abs(value.numerator), value.denominator
     if not bottom < 2 * top < 4 * bottom:
         return LogNumber.of(value.numerator) / LogNumber.of(bottom)
@@ -433,21 +467,21 @@ def _of_fraction(value: Fraction) -> LogNumber:
 
 
 def _count(x: LogNumber) -> int:
-    """How many terms a sum has, the whole number nearest to x; LimitError for too many of them."""
+    """The whole number nearest to x, the terms of a sum; LimitError above the limit on orders."""
     count = round(min(float(x.value()), 1e18))
     limits.check("order", count, "terms of a sum in float64, which the engine ball does without")
     return count
 
 
 def _near_one(series: Array, moved: Array) -> LogNumber:
-    """The sum of a series of falling terms, whose argument may move by that share of itself."""
-    return _rounded(1.0, np.log(series), 4 * _FUNCTION + moved)
+    """The sum of a series of falling positive terms, whose argument errs by the share `moved`."""
+    return _rounded(1.0, np.log(series), 4 * _FUNCTION_ERROR + moved)
 
 
 def _series(ratio: Callable[[int], Array]) -> Array:
-    """1 + r(2) + r(2) r(3) + …"""
+    """1 + r(2) + r(2) r(3) + …, up to a term below 10^−18 of the sum; |r| <= ½."""
     total = term = np.ones_like(ratio(2))
-    for k in range(2, 2 + _TERMS):
+    for k in range(2, 2 + _MOST_TERMS):
         term = term * ratio(k)
         total = total + term
         if not np.any(np.abs(term) > 1e-18 * total):

@@ -13,16 +13,17 @@ written = LazyModule("symacct.kernel.arithmetic.written")
 
 
 class SymbolicArithmetic(PlainGaps):
-    """SymPy expressions, never evaluated; each sum has an index until `with_indices`."""
+    """SymPy expressions, never evaluated; the index of a sum has no name before `with_indices`."""
 
     certified = True
     bits = 0  # nothing is rounded
 
     def __init__(self) -> None:
-        #: The last order that an index reaches, where it is a number.
+        #: The last order that the index of each sum reaches, where that is a number.
         self.reach: dict[sympy.Expr, int] = {}
 
     def number(self, value: Numeric) -> sympy.Expr:
+        """The exact number as an expression; SymPy's ∞ for `INFINITY`."""
         if value == INFINITY:
             return sympy.oo
         return expression(value)
@@ -31,6 +32,7 @@ class SymbolicArithmetic(PlainGaps):
         return sympy.pi
 
     def exp(self, x: sympy.Expr) -> sympy.Expr:
+        """e^x; LimitError where SymPy would factor a number that is too long."""
         for one in x.atoms(sympy.log):  # e^{c·log x} is worked out as x^c, and x is factored
             check_numbers(one)
         return sympy.exp(x)
@@ -52,6 +54,7 @@ class SymbolicArithmetic(PlainGaps):
         return self.log(1 + x)
 
     def sqrt(self, x: sympy.Expr) -> sympy.Expr:
+        """√x; LimitError where SymPy would factor a number that is too long."""
         check_numbers(x)
         return sympy.sqrt(x)
 
@@ -64,7 +67,10 @@ class SymbolicArithmetic(PlainGaps):
     def sum(
         self, term: Callable[[sympy.Expr], sympy.Expr], first: int, last: int | sympy.Expr
     ) -> sympy.Expr:
-        """Σ as an unevaluated Sum; 0 where there is no term."""
+        """Σ as an unevaluated Sum over an unnamed index; 0 where there is no term.
+
+        A symbolic `last` is taken to be at least `first`.
+        """
         index = sympy.Dummy("l", integer=True, positive=True)
         if isinstance(last, int | sympy.Integer):
             if last < first:
@@ -78,6 +84,7 @@ class SymbolicArithmetic(PlainGaps):
         return written.Min(*xs)
 
     def maximum(self, *xs: sympy.Expr) -> sympy.Expr:
+        """max(…), left as it is written; |x| for x and −x."""
         if len(xs) == 2 and xs[0] == -xs[1]:
             return xs[0] if xs[0].is_nonnegative else sympy.Abs(xs[0], evaluate=False)
         return written.Max(*xs)
@@ -87,7 +94,7 @@ class SymbolicArithmetic(PlainGaps):
 
 
 def check_numbers(e: sympy.Expr) -> None:
-    """LimitError for a rational that is too long to be factored, sorted or written."""
+    """LimitError for a rational in an expression of more bits than the limit `written_bits`."""
     size = max(
         (int(r.p).bit_length() + int(r.q).bit_length() for r in e.atoms(sympy.Rational)), default=0
     )
@@ -95,7 +102,10 @@ def check_numbers(e: sympy.Expr) -> None:
 
 
 def with_indices(formula: sympy.Expr, taken: Iterable[str] = ()) -> sympy.Expr:
-    """The formula, its bound variables named l, j, i, k from outside in but for names taken."""
+    """The formula with its sums' indices named l, j, i, k and its integrals' variables z, x, y, u.
+
+    From outside in, and none is a name that is `taken` or that of a free symbol.
+    """
     used = {symbol.name for symbol in formula.free_symbols} | set(taken)
     indices = [name for name in _names("ljik") if name not in used]
     integrals = [name for name in _names("zxyu") if name not in used]
@@ -108,7 +118,10 @@ def _names(letters: str) -> list[str]:
 
 
 def _named(e: sympy.Basic, indices: list[str], integrals: list[str]) -> sympy.Basic:
-    """The expression with the variables of its sums and integrals renamed, from outside inwards."""
+    """The expression with the variables of sums and integrals renamed, from outside inwards.
+
+    `indices` and `integrals` are the names that are left for each.
+    """
     if not e.has(sympy.Sum, sympy.Integral):
         return e
     if isinstance(e, sympy.Sum | sympy.Integral):
