@@ -33,35 +33,42 @@ else:
 #
 # A bound is rounded to its safe side, a number that a user stated up, and all others outwards.
 
+#: A format specification: what is before the digits, the digits, and the letter.
 _SPEC = re.compile(r"(.*?)(?:\.(\d+))?([eEfFgGn%]?)", re.DOTALL)
-#: Significant digits of a format specification without any, as for Python's float.
+#: Digits of a format specification that names none, as for Python's float.
 _FORMAT_DIGITS = 6
-#: Characters up to which a stated number is printed in full, so that a message stays short.
+#: The number of characters up to which a stated number is printed in full, to keep a message short.
 _FULL_LENGTH = 24
 #: Significant digits of a longer stated number, which tell any two doubles apart.
 _STATED_DIGITS = 17
 #: Significant digits of α and of α − 1 that are printed of an order found by a search.
 _ORDER_DIGITS = 4
-#: Characters up to which such an order is printed in full.
-_SHORT_ORDER = 6
+#: The number of characters up to which such an order is printed in full.
+_FULL_ORDER_LENGTH = 6
 #: Significant digits that every float64 has.
 _FLOAT_DIGITS = 15
-#: Decimals up to which a number is printed as a decimal, and not as a fraction.
+#: The number of decimals up to which a number is printed as a decimal, not as a fraction.
 _MOST_DECIMALS = 60
 
 
 def safe(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, digits: int) -> str:
-    """The number in [low, high] to `digits` digits, rounded to the safe side of its kind."""
+    """The text of a number in [low, high], rounded to `digits` significant digits on its safe side.
+
+    It is at most `low` for a lower bound, and at least `high` for any other kind.
+    """
     return format_down(low, digits) if kind is Kind.LOWER else format_up(high, digits)
 
 
 def safe_float(low: mpmath.mpf, high: mpmath.mpf, kind: Kind) -> float:
-    """The number in [low, high] as the nearest float64 on the safe side of its kind."""
+    """The largest float64 <= low for a lower bound, else the smallest one >= high."""
     return float_below(low) if kind is Kind.LOWER else float_above(high)
 
 
 def safe_decimal(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, places: int) -> Decimal:
-    """The number in [low, high] to `places` decimals, rounded to the safe side of its kind."""
+    """A number in [low, high] rounded to `places` decimals on the safe side of its kind, as `safe`.
+
+    A negative number of places rounds to tens; LimitError for more digits than the limit.
+    """
     x = low if kind is Kind.LOWER else high
     if mpmath.isinf(x):
         return Decimal("inf") if x > 0 else Decimal("-inf")
@@ -69,7 +76,10 @@ def safe_decimal(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, places: int) -> 
 
 
 def safe_format(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, spec: str) -> str:
-    """The number in [low, high] by a format such as .6g or .2%, rounded to the safe side."""
+    """A number in [low, high] by a format such as .6g or .2%, rounded to its safe side.
+
+    DomainError for what is no format of a float, LimitError for more digits than the limit.
+    """
     match = _SPEC.fullmatch(spec)
     assert match is not None  # noqa: S101  # it takes any text
     front, letter = match[1], match[3]
@@ -100,7 +110,10 @@ def given(x: Fraction) -> str:
 
 
 def exact_decimal(number: Fraction) -> str | None:
-    """The decimal that equals the number, 1e-5 for a small power of ten; None if there is none."""
+    """The decimal that equals the number, of up to _MOST_DECIMALS places; None if there is none.
+
+    A small number of one digit is written as 1e-5.
+    """
     rest, places = number.denominator, 0
     while places <= _MOST_DECIMALS and (rest % 2 == 0 or rest % 5 == 0):
         rest //= next(factor for factor in (10, 2, 5) if rest % factor == 0)
@@ -119,7 +132,7 @@ def exact_decimal(number: Fraction) -> str | None:
 
 
 def rational_text(x: Fraction, digits: int, up: bool) -> str:
-    """The decimal of a fraction, rounded once, up or down, to at most `digits` digits.
+    """The text of a fraction, rounded once, up or down, to at most `digits` significant digits.
 
     >>> rational_text(Fraction(1, 3), 5, up=True), rational_text(Fraction(1, 4), 5, up=True)
     ('0.33334', '0.25')
@@ -142,7 +155,10 @@ def _divided(x: Fraction, digits: int, rounding: str) -> Decimal:
 
 
 def order_text(alpha: int | float | Fraction, digits: int = 6) -> str:
-    """The text of an order, rounded to the nearest; beyond the floats it is rounded up."""
+    """The text of an order for a reader, rounded to the nearest to `digits` significant digits.
+
+    Beyond the floats it is rounded up. Of more than _FLOAT_DIGITS digits zeros at the end are kept.
+    """
     if alpha == INFINITY:
         return "∞"
     if digits > _FLOAT_DIGITS:
@@ -153,13 +169,13 @@ def order_text(alpha: int | float | Fraction, digits: int = 6) -> str:
 
 
 def found_order(alpha: int | float | Fraction) -> str:
-    """The text of a best order: in full where it is short, else four digits of α and of α − 1.
+    """The text of a best order: in full where it is short, else _ORDER_DIGITS of α and of α − 1.
 
     ε is flat about its best order, so its digits settle only half as many of the order.
     """
-    if 1 < alpha < 10**_SHORT_ORDER:
+    if 1 < alpha < 10**_FULL_ORDER_LENGTH:
         full = exact_decimal(Fraction(alpha))
-        if full is not None and len(full) <= _SHORT_ORDER:
+        if full is not None and len(full) <= _FULL_ORDER_LENGTH:
             return full
         # The power of ten of α − 1, which may be below all floats.
         magnitude = -_divided(Fraction(alpha) - 1, 1, decimal.ROUND_FLOOR).adjusted()
@@ -168,7 +184,7 @@ def found_order(alpha: int | float | Fraction) -> str:
 
 
 def nearest_float(x: Fraction | float) -> float:
-    """The float64 next to x; ±∞ where it is out of range."""
+    """The float64 nearest to x, on either side of it; ±∞ where it is out of range."""
     try:
         return float(x)
     except OverflowError:
@@ -176,7 +192,7 @@ def nearest_float(x: Fraction | float) -> float:
 
 
 def rational_float(x: Fraction) -> float:
-    """The smallest float64 >= x."""
+    """The smallest float64 >= x; ∞ beyond the floats."""
     near = nearest_float(x)
     return near if near >= x else math.nextafter(near, math.inf)
 
@@ -188,13 +204,16 @@ def float_above(x: mpmath.mpf) -> float:
 
 
 def float_below(x: mpmath.mpf) -> float:
-    """The largest float64 <= x."""
+    """The largest float64 <= x; the global precision of mpmath plays no part."""
     near = mpmath.libmp.to_float(x._mpf_)
     return near if near <= x else math.nextafter(near, -math.inf)
 
 
 def format_shared(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> str:
-    """The digits that both ends share when truncated, or when rounded; at most `digits`."""
+    """The text of the most significant digits that both ends share, truncated or rounded.
+
+    At most `digits` of them. Where they share none it is the interval, rounded outwards.
+    """
     if mpmath.isinf(high):
         if low == high:
             return "inf" if high > 0 else "-inf"
@@ -210,14 +229,14 @@ def format_shared(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> str:
 
 
 def format_up(x: mpmath.mpf, digits: int) -> str:
-    """x rounded upwards to `digits` significant digits."""
+    """The text of x rounded upwards, towards ∞, to `digits` significant digits."""
     if x < 0:
         return "-" + format_down(minus(x), digits)
     return "inf" if mpmath.isinf(x) else _decimal_text(*_rounded(x, digits, arb.ceil))
 
 
 def format_down(x: mpmath.mpf, digits: int) -> str:
-    """x rounded downwards to `digits` significant digits."""
+    """The text of x rounded downwards, towards −∞, to `digits` significant digits."""
     if x < 0:
         return "-" + format_up(minus(x), digits)
     return "inf" if mpmath.isinf(x) else _decimal_text(*_rounded(x, digits, arb.floor))
@@ -243,7 +262,11 @@ def log_closeness(low: mpmath.mpf, high: mpmath.mpf) -> int:
 
 
 def _rounded(x: mpmath.mpf, digits: int, whole: Callable[[arb], arb]) -> tuple[int, int]:
-    """(exponent of ten, `digits` leading digits as a whole number) of x >= 0."""
+    """The decimal exponent of a finite x >= 0, and its first `digits` digits as a whole number.
+
+    `whole` fixes the direction of rounding: arb.floor down, arb.ceil up, `_nearest` to the nearest.
+    x is about leading·10^{exponent + 1 − digits}; 0 is (0, 0).
+    """
     if x == 0:
         return 0, 0
     exponent = _log_ratio(x, mpmath.mpf(1))
@@ -256,12 +279,12 @@ def _rounded(x: mpmath.mpf, digits: int, whole: Callable[[arb], arb]) -> tuple[i
 
 
 def _nearest(x: arb) -> arb:
-    """⌊x + ½⌋, the nearest whole number."""
+    """⌊x + ½⌋ of a ball: rounds to the nearest whole number, and halves up."""
     return (x + arb(0.5)).floor()
 
 
 def _log_ratio(x: mpmath.mpf, unit: mpmath.mpf) -> int:
-    """⌊log₁₀(x/unit)⌋ for x, unit > 0."""
+    """⌊log₁₀(x/unit)⌋ exactly, for finite x, unit > 0."""
 
     def largest() -> int | None:
         log = (to_ball(x) / to_ball(unit)).log() / arb(10).log()
@@ -278,10 +301,10 @@ def _log_ratio(x: mpmath.mpf, unit: mpmath.mpf) -> int:
 
 
 def _at_rising_precision(bits: int, question: Callable[[], Any]) -> Any:
-    """The answer to a question about balls at the first precision at which it is not None.
+    """The answer of `question` at the first precision at which it is not None; it has to come.
 
-    The precision begins low, because exact powers of ten may have millions of bits. Ties are
-    decided too, because all numbers are exact at the bits of the longest mantissa.
+    Precisions begin at 2·bits + 64 and double, because exact powers of ten may have millions of
+    bits. Ties are decided too: at the bits of the longest mantissa all numbers are exact.
     """
     answer = None
     while answer is None:
@@ -292,18 +315,18 @@ def _at_rising_precision(bits: int, question: Callable[[], Any]) -> Any:
 
 
 def _times_ten_to(x: mpmath.mpf, power: int) -> arb:
-    """x·10^power, exact where that is a short number."""
+    """A ball for x·10^power, exact where the precision holds it."""
     ten = arb(10) ** abs(power)
     return to_ball(x) * ten if power >= 0 else to_ball(x) / ten
 
 
 def bits(*numbers: mpmath.mpf) -> int:
-    """The bits of the longest mantissa."""
+    """The bits of the longest mantissa of some finite mpf."""
     return max(int(x._mpf_[3]) for x in numbers)
 
 
 def _decimal_text(exponent: int, leading: int) -> str:
-    """Leading digits at a power of ten, as 0.0123, 123.4 or 1.234e-8."""
+    """The text of first digits whose first one stands for 10^exponent: 0.0123, 123.4, 1.234e-8."""
     if leading == 0:
         return "0"
     text = str(fmpz(leading))  # unlike int, fmpz prints any number of digits
@@ -317,7 +340,10 @@ def _decimal_text(exponent: int, leading: int) -> str:
 
 
 def _whole_units(x: mpmath.mpf, places: int, up: bool) -> int:
-    """x in units of 10^−places, rounded up or down to a whole number."""
+    """A finite x in units of 10^−places, rounded towards ∞ or −∞ to a whole number.
+
+    LimitError where it has more digits than the limit.
+    """
     if x < 0:
         return -_whole_units(minus(x), places, not up)
     size = int(x._mpf_[2] + x._mpf_[3])  # 2^size > x
@@ -327,7 +353,7 @@ def _whole_units(x: mpmath.mpf, places: int, up: bool) -> int:
 
 
 def _as_decimal(shown: str) -> Decimal:
-    """The text as a Decimal; LimitError where its exponent is out of range."""
+    """The text of a number as a Decimal; LimitError where its exponent is out of range."""
     try:
         return Decimal(shown)
     except decimal.InvalidOperation:
@@ -341,11 +367,11 @@ def minus(x: mpmath.mpf) -> mpmath.mpf:
 
 # --- enclosures and guarantees
 
-#: Significant digits of the number asked in the line that prints a guarantee.
+#: Significant digits of the number asked for, in the line that prints a guarantee.
 _LINE_DIGITS = 10
-#: The largest binary exponent of a number whose decimal is computed; more digits fill no screen.
+#: The largest binary exponent of an enclosure for which a short decimal is looked for.
 _MOST_EXPONENT = 10**6
-#: Characters of an expression in a line.
+#: The number of characters up to which an expression stands in a line in full.
 _LINE_LENGTH = 200
 
 
@@ -376,7 +402,10 @@ class Enclosure:
 
     @property
     def digits(self) -> float:
-        """The number of significant decimal digits that are proved; ∞ for an exact value."""
+        """The number of significant decimal digits that both ends share; ∞ for an exact value.
+
+        They are proved if `certified`. The digits asked for are `digits_asked`.
+        """
         return INFINITY if self.exactly is not None else _shared_digits(self.lower, self.upper)
 
     @property
@@ -388,14 +417,21 @@ class Enclosure:
         return safe_float(self.lower, self.upper, self._safe_kind)
 
     def known_to_be(self, value: Fraction | None) -> Self:
-        """The enclosure with the fraction as its exact value, if that is between its ends."""
+        """The enclosure with the fraction as its exact value; itself for None or one outside.
+
+        The caller has proved the value: that it lies between the ends alone does not.
+        """
         if value is None or mpmath.isinf(self.upper):
             return self
         within = to_fraction(self.lower) <= value <= to_fraction(self.upper)
         return replace(self, exactly=value) if within else self
 
     def decimal(self, digits: int | None = None) -> Fraction | None:
-        """The smallest decimal of so many digits between the ends; None where there is none."""
+        """The smallest decimal of `digits` significant digits, or those asked, between the ends.
+
+        It is a candidate for the number itself, and proves nothing. None where there is none, and
+        for numbers beyond 2^±_MOST_EXPONENT.
+        """
         ends = self.lower, self.upper
         if mpmath.isinf(self.upper) or any(abs(end._mpf_[2]) > _MOST_EXPONENT for end in ends):
             return None
@@ -475,7 +511,7 @@ class Enclosure:
 
 
 class Bound(Enclosure):
-    """An ε or δ of a guarantee, whose text too is rounded to the safe side."""
+    """An ε or δ of a guarantee; its `str` is rounded to the safe side, as all other texts are."""
 
     def __str__(self) -> str:
         return self.rounded()
@@ -490,7 +526,10 @@ class ErrorBound(Bound):
 
 
 def bound(x: Enclosure, kind: Kind) -> Bound:
-    """The enclosed number as a Bound of the given kind."""
+    """The enclosed number as a Bound of the given kind, by which it is rounded from now on.
+
+    The caller knows that it is of this kind.
+    """
     if isinstance(x, Bound) and x.claim.kind is kind:
         return x
     claim = x.claim if x.claim.kind is kind else replace(x.claim, kind=kind)
@@ -498,7 +537,7 @@ def bound(x: Enclosure, kind: Kind) -> Bound:
 
 
 def error_bound(x: Enclosure) -> ErrorBound:
-    """The enclosed number as an ErrorBound."""
+    """The enclosed number as an ErrorBound, which is rounded down whatever its claim's kind."""
     return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked, x.exactly)
 
 
@@ -533,7 +572,7 @@ class Guarantee(GuaranteeQuestions):
     optimal: bool
     #: Why the number is not final, in words: fewer digits than asked, or no exact profile in time.
     note: str = ""
-    #: Is it by the privacy profile, which reads no Rényi order?
+    #: Is it by the privacy profile, which reads no Rényi order? Then `alpha` says nothing.
     needs_no_order: bool = field(default=False, repr=False, compare=False)
     #: The expression that was asked, for `statement()`.
     mechanism: Node | None = field(default=None, repr=False, compare=False)
@@ -558,7 +597,7 @@ class Guarantee(GuaranteeQuestions):
         return float(self.asked)
 
     def of(self, mechanism: Node) -> Guarantee:
-        """The guarantee with the expression that it is about."""
+        """A copy with the expression that it is about, which `statement()` and others need."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__, mechanism=mechanism)
         return copy
@@ -573,7 +612,7 @@ class Guarantee(GuaranteeQuestions):
 
     @property
     def asked(self) -> Bound:
-        """The number that was asked for."""
+        """The number that was asked for, ε or δ: the one that is a Bound."""
         return self.epsilon if isinstance(self.epsilon, Bound) else self.delta
 
     @property
@@ -583,7 +622,7 @@ class Guarantee(GuaranteeQuestions):
 
     @property
     def given(self) -> Fraction:
-        """The number that was given."""
+        """The number that was given, δ or ε, exactly as it was stated."""
         number: Fraction
         (number,) = (x for x in (self.epsilon, self.delta) if not isinstance(x, Bound))
         return number
@@ -619,7 +658,10 @@ class Guarantee(GuaranteeQuestions):
 
     @property
     def may_be_less(self) -> str:
-        """The question that may give a smaller number; empty if this is the one to report."""
+        """A sentence that names a question which may give a smaller number.
+
+        It is empty for the number of the exact profile, and for the smallest of all conversions.
+        """
         if self.needs_no_order or self.is_best:
             return ""
         question = "epsilon" if self.epsilon is self.asked else "delta"
@@ -645,7 +687,11 @@ class Guarantee(GuaranteeQuestions):
 def from_ball(
     x: arb, claim: Claim, digits_asked: int, certified: bool, signed: bool = False
 ) -> Enclosure:
-    """The enclosure of a ball, whose value is known to be at least 0 unless it is `signed`."""
+    """The enclosure of a ball with its claim, of exact ends that lose nothing of the ball.
+
+    Unless it is `signed`, the number is known to be at least 0, and so is the lower end. Of a ball
+    that is NaN nothing is known, up to ∞. `certified` says whether the ball is proved.
+    """
     bits = 64
     if x.is_finite():
         # A midpoint of few bits may have a radius far below them.
@@ -661,7 +707,10 @@ def from_ball(
 
 
 def relative_digits(x: arb) -> float:
-    """The number of significant digits of a ball; ∞ for an exact one, <= 0 for none."""
+    """The significant decimal digits that a ball has, relative to its midpoint; may be a fraction.
+
+    ∞ for an exact ball, 0 or less where no digit is known, −∞ where it is not finite.
+    """
     if x.is_exact():
         return INFINITY
     if not x.is_finite():
@@ -670,14 +719,17 @@ def relative_digits(x: arb) -> float:
 
 
 def to_fraction(x: mpmath.mpf) -> Fraction:
-    """The exact value of a finite mpf."""
+    """The exact value of a finite mpf; the caller knows that its exponent fits into memory."""
     sign, mantissa, power, _ = x._mpf_
     whole = -int(mantissa) if sign else int(mantissa)
     return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
 
 
 def to_ball(x: mpmath.mpf) -> arb:
-    """The exact value of an mpf as a ball, also where its fraction would not fit into memory."""
+    """An mpf as an exact ball, also where its fraction would not fit into memory.
+
+    ∞ stays ∞; NaN and −∞ become NaN.
+    """
     if not mpmath.isfinite(x):
         return arb("inf") if x > 0 else arb.nan()
     sign, mantissa, power, _ = x._mpf_
@@ -685,7 +737,7 @@ def to_ball(x: mpmath.mpf) -> arb:
 
 
 def _shared_digits(low: mpmath.mpf, high: mpmath.mpf) -> float:
-    """The number of significant digits that two ends share; ∞ if they are equal."""
+    """The significant decimal digits that two ends share; ∞ if they are equal, 0 about 0."""
     if low == high:
         return INFINITY
     if high < 0:
@@ -705,9 +757,10 @@ def _mpf(x: arb) -> mpmath.mpf:
 
 
 def _ends(other: Enclosure | Numeric, bits: int) -> tuple[mpmath.mpf, mpmath.mpf]:
-    """The ends of a number, close enough to compare it with numbers of so many bits.
+    """The ends of an enclosure or of a rational number, close enough to decide a comparison.
 
-    A number m/2^k that is not p/q differs from it by at least 1/(q 2^k).
+    It is with numbers m/2^k of so many bits: one that is not p/q differs from it by at least
+    1/(q 2^k). PrecisionError for an irrational number.
     """
     if isinstance(other, Enclosure):
         return other.lower, other.upper
@@ -734,12 +787,12 @@ def _decided(yes: bool, no: bool, left: Enclosure, right: Enclosure | Numeric) -
 
 
 def shown(x: Enclosure | Fraction, digits: int = _LINE_DIGITS) -> str:
-    """The text of a number: one asked for rounded to its safe side, or a given one."""
+    """The text of a number: an enclosure rounded to its safe side, a given one as `given` does."""
     return x.rounded(digits) if isinstance(x, Enclosure) else given(x)
 
 
 def shortened(expression: str) -> str:
-    """The first terms of a long expression, or its first words where it is no sum."""
+    """The text of an expression, cut to _LINE_LENGTH characters after a term or a word."""
     if len(expression) <= _LINE_LENGTH:
         return expression
     head = expression[:_LINE_LENGTH]
@@ -753,14 +806,20 @@ def _as_json(x: Bound | Fraction) -> dict[str, Any] | str:
 
 # --- the digits asked for
 
-#: Bits beyond those of the digits asked, which mostly cover the rounding of one evaluation.
+#: Bits beyond those of the digits asked, which mostly cover the rounding of one evaluation; where
+#: they do not, the bits are doubled.
 GUARD_BITS = 32
 
 
 def to_digits(
     value: Callable[[], tuple[arb, Claim]], digits: int, subject: Callable[[], str], bits: int = 0
 ) -> tuple[arb, Claim, int]:
-    """A ball with the digits asked, its claim and its bits, which are doubled until it has them."""
+    """A ball with `digits` relative digits, its claim, and the bits at which it was found.
+
+    `value` is asked at `bits`, or at those that the digits need, which are doubled until its ball
+    has them. PrecisionError about `subject` where the limit on bits ends that; a value of 0 that no
+    ball shows to be exact never has digits.
+    """
     ball = arb(0)
     for working in doubled(bits or first_bits(digits)):
         with precision(working):
@@ -771,7 +830,7 @@ def to_digits(
 
 
 def undecided(subject: str, digits: int, is_none: bool = False) -> PrecisionError:
-    """The error of digits that the limit on bits does not reach."""
+    """The error of digits that the limit on bits does not reach; `is_none` of a value of NaN."""
     remedy = "ask for fewer digits, or raise the limit bits"
     if is_none:
         remedy = "the formula gave no number at all; in a class of your own state finite_up_to, in "
@@ -781,5 +840,5 @@ def undecided(subject: str, digits: int, is_none: bool = False) -> PrecisionErro
 
 
 def first_bits(digits: int) -> int:
-    """The bits at which so many digits are first computed."""
+    """The bits at which a number of so many decimal digits is first computed."""
     return math.ceil(digits * math.log2(10)) + GUARD_BITS

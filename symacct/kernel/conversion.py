@@ -28,7 +28,7 @@ _REMEDIES = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Conversion:
-    """ε(δ) and log δ(ε) from ε(α) at one finite order α > 1.
+    """ε(δ) and log δ(ε) from ε(α) at one finite order α > 1, in nats.
 
     The formulas are `epsilon(ctx, eps, alpha, delta)` and `log_delta(ctx, eps, alpha, epsilon)`,
     where `eps` is the curve's value. With `one_valley` it is proved that (α−1)·ε(δ) and log δ(ε)
@@ -41,11 +41,12 @@ class Conversion:
     epsilon: Formula
     log_delta: Formula
     one_valley: bool = UNSTATED
-    #: "proved" as of a theorem; any other one never gives a guarantee.
+    #: "proved" as of a theorem; one of any other status never gives a guarantee.
     status: str = UNSTATED
-    #: A conversion that is never better at the same order; its best order is then tried as well.
+    #: The name of a conversion that is never better at the same order. Its best order is found
+    #: first and is then tried here as well.
     improves_on: str | None = None
-    #: An `OrderOne` whose answer is taken where it is smaller and orders are not listed.
+    #: The name of an `OrderOne` whose answer is taken where it is smaller and no orders are listed.
     at_one: str | None = None
 
     def __post_init__(self) -> None:
@@ -79,15 +80,18 @@ class WholeProfile:
     def guarantee(
         self, m: Node, asks_epsilon: bool, value: Fraction, digits: int, memory: Memory
     ) -> Guarantee:
-        """The guarantee with the true ε, or δ, or with the smallest bound that the laws prove."""
+        """The guarantee with the true ε, or δ, or with the smallest bound above it by the laws.
+
+        Its kind says which. `memory` keeps what serves later questions.
+        """
         raise NotImplementedError
 
     def lower_bound(self, m: Node, asks_epsilon: bool, value: Fraction, digits: int) -> Enclosure:
-        """A lower bound of the true ε, or δ."""
+        """A proved lower bound of the true ε, or δ, which is no guarantee."""
         raise NotImplementedError
 
     def may_exceed_curve(self, m: Node, memory: Memory) -> bool:
-        """May Rényi orders prove a smaller number than the laws?"""
+        """May Rényi orders prove a smaller number than the laws, because these are only bounds?"""
         raise NotImplementedError
 
     def refuse_pinned(self, orders: str | Iterable[Numeric] | None, by: object) -> None:
@@ -102,7 +106,7 @@ _HOMES_PREFIX = "conversion"
 
 
 def state(conversion: Conversion | WholeProfile) -> None:
-    """Registers a conversion of the package; DomainError for a name that is taken."""
+    """Registers a conversion as its module is imported; DomainError for a name that is taken."""
     if conversion.name in _conversions:
         raise DomainError(f"conversion {conversion.name}: already registered, needed a new name")
     _conversions[conversion.name] = conversion
@@ -115,7 +119,10 @@ def register(conversion: Conversion | WholeProfile) -> None:
 
 
 def forget(name: str) -> None:
-    """Unregister a conversion, such as one of your own that you want to restate."""
+    """Unregister a conversion, such as one of your own that you want to restate.
+
+    DomainError for a name that no conversion has.
+    """
     del _conversions[named(name).name]
 
 
@@ -124,7 +131,7 @@ BEST = "best"
 
 
 def conversions() -> list[Conversion | WholeProfile]:
-    """Every registered conversion, those of one order first.
+    """Every registered conversion, those by Rényi orders first, then those by the laws.
 
     >>> conversions()[0].one_valley
     True
@@ -138,7 +145,10 @@ def conversions() -> list[Conversion | WholeProfile]:
 
 
 def of_one_order() -> list[Conversion]:
-    """The registered conversions that have a formula at every finite order above 1."""
+    """The registered conversions that have a formula at every finite order above 1.
+
+    So neither those by the laws nor those that read the order 1 alone.
+    """
     per_order = [conversion for conversion in conversions() if isinstance(conversion, Conversion)]
     return [conversion for conversion in per_order if not isinstance(conversion, OrderOne)]
 
@@ -151,7 +161,10 @@ def proved(name: str) -> Conversion | WholeProfile:
 
 
 def named(name: str) -> Conversion | WholeProfile:
-    """The conversion called `name`; DomainError for an unknown one."""
+    """The registered conversion called `name`, whose module is imported if need be.
+
+    DomainError for an unknown name, and for BEST, which stands for several.
+    """
     try:
         HOMES.get(f"{_HOMES_PREFIX} {name}", HOMES[_HOMES_PREFIX]).open()
         return _conversions[name]

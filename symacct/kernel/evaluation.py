@@ -41,13 +41,17 @@ from symacct.kernel.theorem_registry import Theorem
 
 # --- the curve of a node
 
-#: Orders beyond the largest one asked to which a run of cheap moments is computed, because a search
-#: over whole orders asks for those next to each other.
+#: The number of orders beyond the largest one asked to which a run of cheap moments is computed,
+#: because a search over whole orders asks for those next to each other.
 _EXTRA_ORDERS = 3
 
 
 class NodeCurve:
-    """α ↦ ε(α) of one node in one evaluation."""
+    """α ↦ ε(α) in nats of one node in one evaluation, a number of its arithmetic.
+
+    The order is exact and in [1, ∞], or an array of such floats in float64. Values at single orders
+    are remembered in `values`, and before a new one is computed the time is looked at.
+    """
 
     def __init__(self, evaluation: Evaluation, node: Node, values: Remembered) -> None:
         self.evaluation = evaluation
@@ -55,6 +59,7 @@ class NodeCurve:
         self.values = values
 
     def __call__(self, alpha: Order) -> Number:
+        """ε(α), or the values at an array of orders, which are not remembered."""
         try:
             value = self.values[alpha]
         except TypeError:  # arrays of orders have no hash, and are not remembered
@@ -67,9 +72,9 @@ class NodeCurve:
         return value
 
     def local_value(self, alpha: Order) -> Number:
-        """ε(α) by the polynomial of all orders about it, where there is one; else ε(α) alone.
+        """ε(α) in balls by the polynomial of all orders within ½ of a whole one, if it is offered.
 
-        It is for searches, which ask for many orders near each other.
+        It is for searches, which ask for many orders near each other. Else it is the curve's ε(α).
         """
         if type(alpha) is int or not isinstance(alpha, Fraction) or alpha.denominator == 1:
             return self(alpha)
@@ -83,7 +88,10 @@ class NodeCurve:
     # Proved in docs/proofs/certificates.md, Lemma convex-cgf.
     @cached_property
     def shape(self) -> str | None:
-        """The shape that the CGF is proved to have at whole orders: "convex", or None."""
+        """The shape that the CGF is proved to have at whole orders: "convex", or None for none.
+
+        Nothing is said of a curve of which a pinned theorem gives some part.
+        """
         return "convex" if self.node.convex and not self.evaluation.pins(self.node) else None
 
     def using(self, ctx: Arithmetic) -> NodeCurve:
@@ -95,11 +103,15 @@ class NodeCurve:
         return self.evaluation.curve(node)
 
     def remember(self, name: str) -> Remembered:
-        """A table of values derived from this curve, kept as long as the curve's own values."""
+        """The table called `name` of values derived from this curve, kept as long as its own.
+
+        A missing key gives None; who uses it writes what it computes. Between questions the limit
+        on values may forget some.
+        """
         return self.evaluation.memo(self.node, self.evaluation.key._replace(derived=name))
 
     def excesses(self) -> Callable[[Order], Number]:
-        """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, by a leaf's own formula if it has one."""
+        """l ↦ e^{(l−1)ε(l)} − 1 at whole l, by a leaf's own formula if it has one; remembered."""
         ctx, values = self.evaluation.ctx, self.remember("excess")
         mechanism = self.node
         direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
@@ -119,7 +131,11 @@ class NodeCurve:
         return moment
 
     def exponentials(self) -> Callable[[range], ExponentialSum | None] | None:
-        """The moments over a run of orders in balls; None where the moment has no formula."""
+        """A run of orders ↦ e^{(l−1)ε(l)} − 1 over it in balls, as a sum of exponentials.
+
+        None where the node is no leaf that offers such a formula, or its curve is somewhere
+        infinite.
+        """
         mechanism = self.node
         if not isinstance(mechanism, Mechanism) or mechanism.excess(EXPONENTIALS) is None:
             return None
@@ -134,7 +150,7 @@ class NodeCurve:
         return over
 
     def dense(self, orders: range) -> list[Number] | None:
-        """The excesses e^{(l−1)ε(l)} − 1 over a run of orders; None where they are not cheap."""
+        """e^{(l−1)ε(l)} − 1 at each order of a run from 2 on; None where they are not cheap."""
         if not (isinstance(self.node, Mechanism) and self.node.is_cheap):
             return None
         table = self._run
@@ -153,11 +169,11 @@ class NodeCurve:
         return self.remember("dense")
 
     def local(self, middle: int) -> LocalProduct | None:
-        """e^{(α−1)ε(α)} for all α within ½ of a whole order, in balls; None if not offered."""
+        """e^{(α−1)ε(α)} for all α within ½ of a whole order >= 2, in balls; None if not offered."""
         return None
 
     def compute(self, alpha: Order) -> Number:
-        """ε(α), computed without the table of values."""
+        """ε(α), computed anew; the order is canonical, or an array of orders of one class."""
         raise NotImplementedError
 
     def claim(self, alpha: Order) -> Claim:
@@ -165,15 +181,24 @@ class NodeCurve:
         return self.inferred(alpha)[0]
 
     def inferred(self, alpha: Order) -> tuple[Claim, bool]:
-        """The claim about ε(α), and whether it holds whatever the curves' values are."""
+        """The claim about ε(α), and whether it is the same whatever values the curves have.
+
+        It is not where several theorems answer, of which the values decide.
+        """
         raise NotImplementedError
 
     def inferred_throughout(self, alpha: Order) -> tuple[Claim, bool]:
-        """The claim about ε at every order of α's class, and whether it holds for all values."""
+        """A claim about ε at every order of α's class, and whether no value decides it.
+
+        It is by a theorem that has a value at every order, and not by a partial one.
+        """
         return self.inferred(alpha)
 
     def _array(self, alpha: np.ndarray) -> LogNumber:
-        """ε at an array of orders, by groups that other theorems answer: whole, below 2, 1, ∞."""
+        """ε at a flat array of orders in [1, ∞], by groups that other theorems answer.
+
+        These are 1, ∞, whole orders, those below 2 and those above; the caller has refused NaN.
+        """
         whole = (alpha == np.floor(alpha)) & (alpha > 1) & np.isfinite(alpha)
         between = ~whole & np.isfinite(alpha) & (alpha > 1)
         parts = [(alpha == end, self(end)) for end in (1, INFINITY) if np.any(alpha == end)]
@@ -186,7 +211,10 @@ class NodeCurve:
 
 
 class LeafCurve(NodeCurve):
-    """The curve of a mechanism, which its own formula gives."""
+    """The curve of a mechanism, which its own formula gives.
+
+    SoundnessError for a lower bound where an upper one is the goal, and the other way round.
+    """
 
     node: Mechanism
 
@@ -200,7 +228,10 @@ class LeafCurve(NodeCurve):
             )
 
     def compute(self, alpha: Order) -> Number:
-        """ε(α) by the mechanism's formula, or by a sharper bound that it has without a formula."""
+        """ε(α) by the mechanism's formula, or a smaller bound that it has without a formula.
+
+        DomainError where the formula of a class gives no real number at the order.
+        """
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
             value = self._at_end(alpha)
         else:
@@ -221,7 +252,7 @@ class LeafCurve(NodeCurve):
 
     @cached_property
     def _formula(self) -> Callable[[Order], Number]:
-        """α ↦ ε(α) at 1 < α < ∞; its constants are computed with the first value."""
+        """α ↦ ε(α) at 1 < α < ∞, ∞ beyond the orders at which it is finite."""
         ctx = self.evaluation.ctx
         function = self.node.within(ctx, self.node.curve(ctx))
         if self.node.is_of_user:
@@ -229,7 +260,7 @@ class LeafCurve(NodeCurve):
         return function
 
     def _at_end(self, alpha: Order) -> Number:
-        """ε(1) or ε(∞)."""
+        """ε(1) or ε(∞), which is ∞ where the curve is infinite from some order on."""
         ctx = self.evaluation.ctx
         if alpha == INFINITY and self.node.finite_up_to != INFINITY:
             return ctx.number(INFINITY)
@@ -238,11 +269,14 @@ class LeafCurve(NodeCurve):
 
     @cached_property
     def _sharper(self) -> Callable[[Order], Number] | None:
-        """α ↦ a smaller bound without a formula; None where formulas are written."""
+        """α ↦ a bound without a formula; None if there is none, and in formulas and float64.
+
+        It raises LimitError or PrecisionError where it has no value.
+        """
         return None if self.evaluation.skips_partial else self.node.sharper(self.evaluation.ctx)
 
     def _no_number(self, alpha: Order, value: object) -> DomainError:
-        """The error of a formula that gives no number at an order."""
+        """The error of a formula that gives no number at an order; `value` is what it gave."""
         return DomainError(
             f"{type(self.node).__name__} at order {alpha}: found {value}, needed a number",
             remedy=(
@@ -256,7 +290,7 @@ class LeafCurve(NodeCurve):
 
 
 def _canonical_order(alpha: Order) -> Order:
-    """The order, as an int where it is whole, so that 5/1 and 5 are one question."""
+    """The order as an int where it is a whole fraction, so that 5/1 and 5 are one question."""
     if isinstance(alpha, Fraction | float):
         return int(alpha) if isinstance(alpha, Fraction) and alpha.denominator == 1 else alpha
     if isinstance(alpha, sympy.Basic) and alpha.is_Integer:
@@ -265,7 +299,11 @@ def _canonical_order(alpha: Order) -> Order:
 
 
 def _checked_value(value: Number, alpha: Order) -> Number:
-    """The value of a user's curve; an error where it is negative or NaN, as no divergence is."""
+    """The value of a user's curve, as no divergence is negative or NaN.
+
+    OrderError for NaN, DomainError for a value that is certainly negative or no number. Expressions
+    and float64 are not checked.
+    """
     if isinstance(value, sympy.Expr | LogNumber):
         return value
     try:
@@ -294,7 +332,8 @@ NUMBERS = (BallArithmetic, MpmathArithmetic)
 class CurveKey(NamedTuple):
     """The key of a table of a curve's values: all that changes them.
 
-    `derived` names a table of other values of the curve, such as its moments.
+    `revision` is that of the register of theorems, and `variant` that of another evaluation's
+    formulas. `derived` names a table of other values of the curve, such as its moments.
     """
 
     arithmetic: str
@@ -307,10 +346,11 @@ class CurveKey(NamedTuple):
 
 
 class Evaluation:
-    """The curves of expressions in one arithmetic, for bounds of one kind, by a pinned theorem.
+    """The curves of expressions in one arithmetic, for bounds of the kind `goal`.
 
-    `memo(node, key)` is the table of the values of a node's curve under a key of all that changes
-    them. New values are written into it.
+    Upper bounds are the least, and lower bounds the largest, of what is proved, or what a pinned
+    theorem gives. `memo(node, key)` is the table of the values of a node's curve under a key of all
+    that changes them; new values are written into it. None remembers in this evaluation alone.
     """
 
     #: Part of the key: it differs between evaluations by different formulas.
@@ -339,7 +379,7 @@ class Evaluation:
         self._default: Evaluation | None = None
 
     def curve(self, node: Node) -> NodeCurve:
-        """The curve of a node, or of the node of the same curve that theorems are about."""
+        """The curve of a node, or of the node of the same curve that theorems are about; kept."""
         node = theorem_node(node, self.by)
         curve: NodeCurve | None = self._curves.get(node)
         if curve is None:
@@ -352,7 +392,7 @@ class Evaluation:
         return curve
 
     def default(self) -> Evaluation:
-        """This evaluation without a pinned theorem."""
+        """An evaluation as this one is, but by no pinned theorem."""
         if self.by is None:
             return self
         if self._default is None:
@@ -360,19 +400,22 @@ class Evaluation:
         return self._default
 
     def using(self, ctx: Arithmetic) -> Evaluation:
-        """This evaluation in another arithmetic, or in balls at the precision now current."""
+        """An evaluation as this one is, in `ctx` at the precision that `ctx` has now."""
         return self.with_theorem(ctx, self.by)
 
     def with_theorem(self, ctx: Arithmetic, by: By) -> Evaluation:
-        """This evaluation in the arithmetic `ctx`, by the pinned theorem `by`."""
+        """An evaluation of the same goal in the arithmetic `ctx`, by the pinned theorem `by`."""
         return Evaluation(ctx, self.goal, by, self.memo)
 
     def statement_for(self, theorem: Theorem, node: Node) -> Theorem:
-        """The theorem as this evaluation uses it for a node, perhaps with another bound."""
+        """The theorem as this evaluation uses it for a node; one that steers changes its bound."""
         return theorem
 
     def supports(self, curve: NodeCurve, alpha: Order) -> bool:
-        """Is a curve of this evaluation nowhere above the true one, and of convex CGF?"""
+        """Is a curve of this evaluation known to be nowhere above the true one, and of convex CGF?
+
+        An exact one is; an order search proves an optimum by such curves.
+        """
         return curve.claim(alpha).kind is Kind.EXACT
 
     def theorem_node(self, node: Node) -> Node:
@@ -387,13 +430,18 @@ class Evaluation:
 
 
 class OperationCurve(NodeCurve):
-    """The curve of an operation: at each order the best value of the theorems that apply."""
+    """The curve of an operation: at each order the best value of the theorems that apply.
+
+    For upper bounds it is the smallest value, for lower ones the largest.
+    """
 
     def __init__(self, evaluation: Evaluation, node: Node, values: Remembered) -> None:
         super().__init__(evaluation, node, values)
+        #: The theorems that answer, by the class of the order.
         self._theorems: dict[str | float, list[Theorem]] = {}
         #: The theorem whose value stood alone at an order, so that `best` need not compare.
         self._sole_theorem: dict[Order, Theorem] = {}
+        #: The bound of each theorem by its name, its curves and parameters read.
         self._bounds: dict[str, Callable[[Order], Number]] = {}
         self._rate = node.sampling_rate
         #: Is it a sample of rate 1, whose curve is that of its mechanism?
@@ -407,7 +455,7 @@ class OperationCurve(NodeCurve):
         return bool(theorem_registry.named_about(self.evaluation.by, self.node))
 
     def theorems(self, alpha: Order) -> list[Theorem]:
-        """The theorems whose best value is the answer at α."""
+        """The theorems whose best value is the answer at α; an error where none is proved there."""
         key = theorem_registry.order_class(alpha)
         if key not in self._theorems:
             if named := theorem_registry.named_about(self.evaluation.by, self.node):
@@ -423,7 +471,10 @@ class OperationCurve(NodeCurve):
         return self._theorems[key]
 
     def compute(self, alpha: Order) -> Number:
-        """ε(α): the smallest value of the theorems that apply, or the largest for lower bounds."""
+        """ε(α): the smallest value of the theorems that apply, or the largest for lower bounds.
+
+        A sample of rate 1 has the curve of its mechanism, unless a theorem is pinned.
+        """
         if self._is_full_sample and not self._is_pinned:
             self.theorems(alpha)  # raises where nothing is proved
             return self._parts[0](alpha)
@@ -461,7 +512,8 @@ class OperationCurve(NodeCurve):
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         """The bound of one theorem at α, or at each order of an array.
 
-        In an array the bound of a partial theorem is ∞ where it has no value.
+        In an array the bound of a partial theorem is ∞ where it has no value. DomainError where the
+        bound takes other arguments than the operation has.
         """
         if theorem.partial and isinstance(alpha, np.ndarray):
             value_at = functools.partial(self._value_or_infinity, theorem)
@@ -484,7 +536,7 @@ class OperationCurve(NodeCurve):
             ) from error
 
     def _value_or_infinity(self, theorem: Theorem, alpha: Order) -> Number:
-        """The bound of a theorem at α, ∞ where it cannot be computed."""
+        """The bound of a theorem at α, or the ∞ that says nothing where it cannot be computed."""
         try:
             return self.value_by(theorem, alpha)
         except (PrecisionError, LimitError, OrderError):
@@ -517,7 +569,10 @@ class OperationCurve(NodeCurve):
         return finite
 
     def local(self, middle: int) -> LocalProduct | None:
-        """e^{(α−1)ε(α)} about a whole order, if one theorem alone answers there and offers it."""
+        """e^{(α−1)ε(α)} for all α within ½ of a whole order >= 2, in balls.
+
+        None unless one theorem alone answers there and offers it, and at the rates 0 and 1.
+        """
         if self._rate in (0, 1):
             return None
         memo = self.remember("local")
@@ -531,7 +586,7 @@ class OperationCurve(NodeCurve):
         return entry[0]
 
     def _read(self, theorem: Theorem) -> NodeCurve | tuple[NodeCurve, ...]:
-        """The curve or the curves that a theorem reads."""
+        """The curves that a theorem reads: the node's own, its mechanism's, or all parts'."""
         if theorem.reads == "itself":
             return self.evaluation.default().curve(self.node)
         return self._parts[0] if "mechanism" in self.node.fields() else self._parts
@@ -542,7 +597,7 @@ class OperationCurve(NodeCurve):
         return tuple(map(self.evaluation.curve, self.node.children))
 
     def best(self, alpha: Order) -> Theorem:
-        """The theorem whose value is ε(α)."""
+        """The theorem whose value is ε(α), at one order; of several the one with the value."""
         theorems = self.theorems(alpha)
         if len(theorems) == 1:
             return theorems[0]
@@ -552,7 +607,7 @@ class OperationCurve(NodeCurve):
         return min(self._values(alpha), key=lambda pair: _distance(pair[1], answer))[0]
 
     def inferred(self, alpha: Order) -> tuple[Claim, bool]:
-        """The claim about ε(α), remembered where one theorem answers at every node below."""
+        """The claim about ε(α), and whether no value decides it: then it is remembered."""
         key = theorem_registry.order_class(alpha), self._is_hull(alpha), self.evaluation.claim_key
         memo: dict[object, Claim] = self.node._derived("claims")
         if key in memo:
@@ -571,7 +626,7 @@ class OperationCurve(NodeCurve):
         return self._inferred_by(theorem, alpha)[0], False
 
     def _is_hull(self, alpha: Order) -> bool:
-        """Is ε(α) the hull of its values at whole orders?"""
+        """Is the order a number up to which ε is the hull of its values at whole orders?"""
         return isinstance(alpha, int | Fraction) and alpha <= self.node.hull_up_to
 
     def _inferred_by(self, theorem: Theorem, alpha: Order) -> tuple[Claim, bool]:
@@ -601,9 +656,9 @@ class OperationCurve(NodeCurve):
 
 
 def theorem_node(node: Node, by: By) -> Node:
-    """The node of the same curve that theorems are about: the rewritten one, or the node itself.
+    """The node of the same curve that theorems are asked about: the rewritten one, mostly.
 
-    It is the node itself where pinned theorems are about parts of it and hold for them.
+    It is the node itself where pinned theorems are about parts of it, and one holds for each.
     """
     rewritten = node.rewritten
     if by is None or rewritten is node:
@@ -617,7 +672,10 @@ def theorem_node(node: Node, by: By) -> Node:
 
 
 def exact_pure(m: Node, by: By) -> Fraction | None:
-    """ε(∞) as a fraction, which balls never prove it to be; None where its formula gives none."""
+    """The bound ε(∞) as the fraction that its formula gives, which balls never prove it to be.
+
+    None where the formula gives no rational number, as for a function of the user's or an error.
+    """
     try:
         value = Evaluation(SymbolicArithmetic(), Kind.UPPER, by).curve(m)(INFINITY)
     except SymacctError:  # a Python function has no formula
@@ -628,7 +686,8 @@ def exact_pure(m: Node, by: By) -> Fraction | None:
 def goal_of(m: Node, by: By) -> Kind:
     """The kind of bound that a question about a node asks for: upper, or lower.
 
-    It is lower where a pinned theorem or the node's own claim is.
+    It is lower where a pinned theorem or the node's own claim is. DomainError for pinned theorems
+    of both kinds, AssumptionError or AdjacencyError for one that is about no part of the node.
     """
     as_node(m, "expression")
     pinned = theorem_registry.all_named(by)
@@ -642,7 +701,7 @@ def goal_of(m: Node, by: By) -> Kind:
 
 
 def _inapplicable(theorem: Theorem, m: Node) -> SymacctError:
-    """The error of a pinned theorem that is about none of the nodes, or not in their relation."""
+    """The error of a pinned theorem that is about no part of m, or not in its relation."""
     if any(theorem_registry.is_of_operation(theorem, node) for node in m.walk()):
         return AdjacencyError(
             f"{theorem.name} is about {theorem.about} under {theorem.adjacency}, and "
@@ -654,7 +713,10 @@ def _inapplicable(theorem: Theorem, m: Node) -> SymacctError:
 
 
 def _distance(a: Number, b: Number) -> float:
-    """|a − b| roughly, by which the theorem of the best value is picked."""
+    """About |a − b| as a float, by which the theorem of the best value is picked; it only names.
+
+    Of expressions it is 0 or 1, and of ∞ and another number ∞.
+    """
     if isinstance(a, sympy.Expr):
         return 0.0 if a == b else 1.0
     difference = a - b
@@ -677,7 +739,10 @@ _AnyEnclosure = TypeVar("_AnyEnclosure", bound=Enclosure)
 def as_decimal(
     enclosure: _AnyEnclosure, m: Node, alpha: Order, goal: Kind, by: By, factor: Fraction | int = 1
 ) -> _AnyEnclosure:
-    """The enclosure of factor · ε(α), known to be a short decimal where fractions prove that."""
+    """The enclosure of factor·ε(α), known to be a short decimal where fractions prove that.
+
+    It is unchanged where they do not, as for 1/3, and where the enclosure is not certified.
+    """
     decimal = enclosure.decimal() if enclosure.certified else None
     if decimal is None:
         return enclosure
@@ -687,7 +752,10 @@ def as_decimal(
 
 
 def in_fractions(m: Node, alpha: Order, goal: Kind, by: By) -> Fraction | None:
-    """ε(α) as a fraction, where its formula needs + − × ÷ alone; None for a user's function."""
+    """The bound ε(α) as a fraction, where its formula needs + − × ÷ alone; else None.
+
+    A function of the user's is not called for it, and any error of a formula gives None.
+    """
     if any(isinstance(below, Mechanism) and below.is_of_user for below in m.walk()):
         return None
     ctx: Any = RationalArithmetic()  # logarithms and powers raise NoFractionError

@@ -13,13 +13,19 @@ from symacct.kernel.errors import DomainError, LimitError, echo
 
 @dataclass(frozen=True)
 class Limits:
-    """The sizes beyond which an input is refused; each is a count, or whole seconds."""
+    """The limits in force; each is a count, or whole seconds.
+
+    Most are sizes beyond which an input is refused with a LimitError, or a PrecisionError for
+    digits and bits. Beyond `search_order` and `search_sum` no order is tried, beyond `values` and
+    `answers` those that were not read for longest are forgotten, and at the end of `seconds` what
+    is proved by then is the answer.
+    """
 
     digits: int = 10_000  # decimal digits asked of an answer
     bits: int = 2**17  # working precision, in bits, before a PrecisionError
     order: int = 10**7  # largest finite order at which a sum is evaluated
     search_order: int = 10**100  # largest order that a search over orders tries
-    search_sum: int = 2**17  # and where the curve of a sampled mechanism takes a sum at each
+    search_sum: int = 2**17  # largest that it tries where each takes a sum, as of a sample
     hull: int = 2**12  # orders evaluated for the convex hull of a curve not known to be convex
     parameter_bits: int = 2**16  # size of a numerator or denominator
     formula_bits: int = 2**11  # of a parameter in a formula of sums, which SymPy sorts as text
@@ -30,15 +36,15 @@ class Limits:
     depth: int = 60  # nesting of operations
     nodes: int = 100_000  # distinct nodes of one expression
     points: int = 1_000_000  # of a sweep's grid
-    values: int = 2**18  # remembered of one curve at one precision, between questions
-    answers: int = 2**12  # (ε, δ) remembered of one node, between questions
+    values: int = 2**18  # remembered of one curve at one precision; older ones are forgotten
+    answers: int = 2**12  # (ε, δ) remembered of one node; older ones are forgotten
     outcomes: int = 10_000  # of a finite distribution, or entries of a matrix
     contour: int = 2**34  # of an exact profile: bits of all the terms that it sums
     seconds: int = 5  # of processor time for the smallest number that is proved of a question
 
 
-#: The largest values of some limits: code that walks an expression recurses, and Python's stack is
-#: finite; Python prints no integer of more than 4,300 digits.
+#: The largest values that some limits can be raised to: code that walks an expression recurses, and
+#: Python's stack is finite; Python prints no integer of more than 4,300 digits.
 CEILINGS = {"depth": 64, "formula_bits": 2**12, "written_bits": 14_000}
 
 _limits: ContextVar[Limits] = ContextVar("symacct_limits", default=Limits())  # noqa: B039  # frozen
@@ -63,7 +69,8 @@ def limits(**raised: int) -> AbstractContextManager[Limits]:
     parameter_bits, formula_bits, written_bits, root_bits: bits of one number that is given or
     written; order, search_order, search_sum: the largest Rényi order of a sum and of a search;
     hull: orders; terms: arguments of Min or Max; text_bytes: bytes; depth: levels; nodes: nodes;
-    points: points of a grid; values, answers: values and answers remembered; outcomes: outcomes.
+    points: points of a grid; values, answers: values and answers remembered, the oldest of which
+    are forgotten beyond them; outcomes: outcomes.
 
     >>> from symacct import Gaussian
     >>> with limits(digits=20_000):
@@ -94,7 +101,10 @@ def _in_force(raised: dict[str, int]) -> Iterator[Limits]:
 
 
 def check(name: str, size: int, subject: str) -> None:
-    """Raises LimitError if a size exceeds the limit `name`; the error is about the subject."""
+    """Raises LimitError if a size exceeds the limit called `name`, in its unit.
+
+    The error says what of, in the words of `subject`.
+    """
     allowed = getattr(current(), name)
     if size > allowed:
         size_text = f"{size:,}" if size < 10**18 else "more than 10^18"

@@ -58,29 +58,31 @@ from symacct.kernel.theorem_registry import Theorem
 class _Tuning:
     """The constants that steer the search for the best order; no answer rests on them."""
 
-    #: Parts of a composition from which some of them stand for all where the search starts.
+    #: The number of parts of a composition from which some stand for all where the search starts.
     many_parts: int = 128
-    #: How many parts stand for all.
+    #: About how many parts stand for all.
     few_parts: int = 16
     #: The largest order that a search starts at; it takes growing steps to what lies beyond.
     largest_start: int = 2**17
-    #: Other valleys are looked for at orders so many times smaller than the bottom of the first.
+    #: Other valleys are looked for down to orders so many times smaller than the first's bottom.
     valley_ratio: int = 8
     #: Other valleys are looked for up to this order, to which a sum costs little.
     cheap_order: int = 64
     #: Steps of Newton's method, which has to be right only to a whole order.
     newton_steps: int = 4
-    #: Bits at which orders are compared where the answer's own are many.
+    #: The precision, in bits, at which orders are compared where the answer's own is above the
+    #: next.
     search_bits: int = 80
-    #: Bits up to which a sum costs little more than at the search's precision.
+    #: The precision, in bits, up to which a sum costs little more than at the search's.
     cheap_bits: int = 256
-    #: Bits up to which an order is evaluated again where fewer do not resolve its value.
+    #: The precision, in bits, up to which an order is evaluated again where fewer do not resolve
+    #: it.
     most_bits: int = 4096
     #: A search ends after so many orders that cannot be computed, if none could be.
     patience: int = 8
-    #: Bits of an order that is found by something else than the curve.
+    #: Relative bits of λ to which an order is searched for by something else than the curve.
     steered_bits: int = 24
-    #: Bits to which such an order is near enough for the curve to go on from there.
+    #: Relative bits of λ to which such an order is near enough for the curve to go on from there.
     near_bits: int = 20
     #: Orders tried where a search takes too long: the cheapest, then the likely ones first.
     few_orders: tuple[Fraction, ...] = (
@@ -94,17 +96,20 @@ class _Tuning:
     gap: float = 1.1
     #: Ratio of the CGF orders of an end of those tried and of the next one beyond it.
     reach: int = 4
-    #: Denominator of orders below 2 that are tried; those above are whole.
+    #: The denominator of orders below 2 that are tried between others; those above are whole.
     denominator: int = 64
 
 
 _TUNING = _Tuning()
-#: The errors of an estimate that there is not, which a search does without.
+#: The errors of an estimate that cannot be made, without which a search starts elsewhere.
 _UNKNOWN = (ArithmeticError, ValueError, OrderError, PrecisionError, LimitError)
 
 
 class Steering(Evaluation):
-    """An evaluation by formulas that compare orders at little cost; no answer rests on them."""
+    """An evaluation by cheap formulas near a curve, by which orders are compared; none is proved.
+
+    They are a theorem's `steer`, or its rough curve in floats; other theorems stay as they are.
+    """
 
     variant = ("steering",)
 
@@ -119,7 +124,10 @@ class Steering(Evaluation):
 
 
 class SteeringFromBelow(Evaluation):
-    """An evaluation below the exact curve, of convex CGF, that is close to it about `near`."""
+    """An evaluation by lower bounds of the exact curve, of convex CGF, close to it about `near`.
+
+    They are the `below` of theorems; by such curves an optimum is proved, and no guarantee given.
+    """
 
     def __init__(self, proved: Evaluation, near: Order) -> None:
         self.near = near
@@ -146,12 +154,15 @@ class SteeringFromBelow(Evaluation):
 
 
 def _is_whole_curve(theorem: Theorem) -> bool:
-    """Is the theorem's bound the exact curve, which no other improves on?"""
+    """Is the theorem's bound the exact curve, beside which no other is asked?"""
     return theorem.tight and theorem.kind is Kind.EXACT
 
 
 def is_steered(node: Node, by: By) -> bool:
-    """Are orders compared by something else than the node's curve, which some theorem offers?"""
+    """Are orders compared by a rough curve or a theorem's `steer`, and not by the node's curve?
+
+    Remembered with the node, under `by` and the state of the register.
+    """
     memo: dict[object, bool] = node._derived("is steered")
     key = by, theorem_registry.register.revision
     if key not in memo:
@@ -169,7 +180,10 @@ def is_steered(node: Node, by: By) -> bool:
 
 
 def below_near(proved: Evaluation, near: Order, node: Node) -> NodeCurve | None:
-    """A lower bound of a node's curve that is close to it about an order; None for none."""
+    """A lower bound of a node's curve, of convex CGF, that is close to it about the order `near`.
+
+    None where no theorem about a node below offers one.
+    """
     offering = [theorem for theorem in theorem_registry.theorems() if theorem.below is not None]
     pairs = product(offering, node.walk())
     if any(theorem_registry.is_about(theorem, descendant) for theorem, descendant in pairs):
@@ -178,7 +192,10 @@ def below_near(proved: Evaluation, near: Order, node: Node) -> NodeCurve | None:
 
 
 def representative_part(node: Node) -> Node | None:
-    """A composition of some parts of one of very many, with as many runs; None for other nodes."""
+    """A composition of few of the parts of one of very many, each run so many times more.
+
+    It stands for all where a search starts. None for other nodes, and for open symbols.
+    """
     many = isinstance(node, Compose) and len(node.terms) >= _TUNING.many_parts
     if not isinstance(node, Compose) or not many or node.free_symbols:
         return None
@@ -189,7 +206,11 @@ def representative_part(node: Node) -> Node | None:
 
 
 def last_order(node: Node) -> int:
-    """The largest whole order to try, by the limits; of a sample one whose sum takes no minutes."""
+    """The largest whole order to try, by the limits search_order, search_sum and hull.
+
+    The second is for samples, which take a sum at each order, and the third where the sum is over a
+    curve not known to be convex.
+    """
     limits = sizes.current()
     last = limits.search_order
     for descendant in node.walk():
@@ -202,7 +223,7 @@ def last_order(node: Node) -> int:
 def whole_valley(
     question: EpsilonDelta, curve: NodeCurve, f: order_search.Objective, first: int, last: int
 ) -> int:
-    """The whole order at the bottom of f's valley, f the conversion of the curve.
+    """The whole order in [first, last] at the bottom of f's valley, f the conversion of the curve.
 
     The search starts at the bottom for a quadratic K and the classic conversion, or a little below
     it, as most curves grow faster, or at the estimate for an exponential K.
@@ -228,8 +249,8 @@ def lowest_whole_valley(
 ) -> int:
     """The whole order at the bottom of the lowest valley found of f, which may have several.
 
-    It has several where one theorem ends and another goes on. The others are looked for at orders
-    2^i and 3·2^i.
+    It has several where one theorem ends and another goes on, but not for a curve of convex CGF.
+    The others are looked for at orders 2^i and 3·2^i.
     """
     bottom = whole_valley(question, curve, f, first, last)
     if curve.shape is not None:
@@ -270,7 +291,11 @@ def _if_exponential(curve: NodeCurve, f: order_search.Objective, first: int, nea
 
 
 class BestOrder:
-    """The search for the order at which a conversion proves the smallest ε or δ."""
+    """The search for the order at which a conversion proves the smallest ε or δ.
+
+    Objectives are ε, or log δ. Whatever order is found, the guarantee there is sound; `optimal` is
+    stated only where balls prove it. Curves and values are kept by their precision for this search.
+    """
 
     def __init__(
         self, question: EpsilonDelta, digits: int, evaluation: Callable[[], Evaluation]
@@ -298,13 +323,15 @@ class BestOrder:
         )
 
     def asking(self, question: EpsilonDelta) -> BestOrder:
-        """A search for another question, to the same number of digits."""
+        """A new search for another question, to the same number of digits."""
         return BestOrder(question, self.digits, self.evaluation)
 
     def answer(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
-        """The best guarantee over the orders given, "integer" ones, or all real ones for None.
+        """The best guarantee over listed orders, over "integer" ones, or over all for None.
 
-        It is no larger than that of the conversion which this one improves on.
+        Unless orders are listed, it is no larger than that of the conversion which this one
+        improves on. InfiniteError where the curve is infinite at every order tried, the first
+        refusal where none can be computed, DomainError for other `orders`.
         """
         improved, near = self.question.per_order.improves_on, None
         if improved is not None and (orders is None or isinstance(orders, str)):
@@ -365,7 +392,11 @@ class BestOrder:
         return self._objectives[key]
 
     def _converted(self, curve: NodeCurve, converted: Callable[..., arb], alpha: Order) -> arb:
-        """f(α); ∞ where the curve cannot be computed, as long as there is patience left."""
+        """f(α); ∞ where the curve cannot be computed, as long as there is patience left.
+
+        The first refusal is kept: the answer is then not called optimal, and it is raised once no
+        order of _TUNING.patience could be computed. What bits do not resolve is asked with more.
+        """
         try:
             value = converted(curve.local_value(alpha), alpha)
         except OrderError:
@@ -390,7 +421,7 @@ class BestOrder:
         return value
 
     def at_infinity(self) -> arb | None:
-        """ε(∞) where it is finite."""
+        """ε(∞) where it is known and finite; else None."""
         try:
             value = self.curve()(INFINITY)
         except OrderError:
@@ -433,7 +464,12 @@ class BestOrder:
         return self.at(whole, optimal)
 
     def _over_grid(self, orders: Iterable[Numeric]) -> Guarantee:
-        """The best guarantee over listed orders; a warning where it is at an end of the list."""
+        """The best guarantee over listed orders, of which 1 is left out.
+
+        Warns with OrderGridWarning where it is at an end of the list. Orders that cannot be
+        computed are left out, and then it is not optimal. OrderError for a list without an order
+        above 1.
+        """
         listed = arguments.members(orders, "orders", "[2, 4, 8], or 'integer'")
         grid = sorted({order(alpha) for alpha in listed})
         finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
@@ -465,9 +501,10 @@ class BestOrder:
         return best
 
     def over_few_orders(self) -> Guarantee:
-        """The best guarantee over some orders, at least one, in a share of the time.
+        """The best guarantee over some orders, at least one, in a share of the time; not optimal.
 
-        A few orders that are far apart come first, and then others beside the best of them.
+        A few orders that are far apart come first, and then others beside the best of them. The
+        first that has a finite number may take all the time.
         """
         tried: dict[Fraction, Guarantee | None] = {}
         self.question.refuse_delta_zero()
@@ -508,7 +545,10 @@ class BestOrder:
         )
 
     def _whole_minimum(self, pure: arb | None) -> int | None:
-        """The best whole order; None if none is better than a finite ε(∞)."""
+        """The best whole order; None if none is better than `pure`, a finite ε(∞).
+
+        InfiniteError for δ = 0. Warns where the order is the largest that was tried.
+        """
         self.question.refuse_delta_zero()
         first, last = 2, last_order(self.question.m)
         f, converted = self.steering(), self.question.objective()
@@ -556,7 +596,7 @@ class BestOrder:
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do f's values at the neighbours prove that no whole order is better?
 
-        That needs a convex CGF.
+        That needs a convex CGF, and a conversion that then has one valley.
         """
         if self.curve().shape is None or not self._is_one_valley:
             return False
@@ -578,9 +618,9 @@ class BestOrder:
     # --- the real orders around the best whole one
 
     def _around(self, whole: int, pure: arb | None) -> Guarantee:
-        """The guarantee at the best real order next to a whole one, or at ∞.
+        """The guarantee at the best real order next to a whole one, or at ∞ if ε(∞) is no larger.
 
-        It is proved optimal where the CGF is convex.
+        `pure` is a finite ε(∞), or None. It is proved optimal where the CGF is convex.
         """
         with precision(self.search_bits):
             places = order_search.places(self.steering(), whole, self.question.asks_epsilon)
@@ -645,7 +685,7 @@ class BestOrder:
     def _near_the_best(
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
     ) -> Fraction:
-        """The order that is best by the steering function, between the outer two of three."""
+        """The best order by the steering function, unproved, between the outer two of three."""
         f = self.steering()
         if convex and all(f(alpha).is_finite() for alpha in places):
             bits = _TUNING.steered_bits if self._is_steered else order_search.UNPROVED_BITS
@@ -654,7 +694,11 @@ class BestOrder:
         return order_search.edged_valley(f, places, convex and self._is_one_valley)
 
     def _floor(self, curve: NodeCurve, best: Fraction, width: Fraction) -> arb | None:
-        """A lower bound of f over all orders, proved by three orders around the best; or None."""
+        """A lower bound of the true f over all orders, proved by f of `curve` about the best order.
+
+        None where the curve is not known to be convex and below the true one at the orders asked,
+        where an order could not be computed, or balls do not prove a valley.
+        """
         f = self._objective_of(curve)
         for multiple in order_search.WIDTH_MULTIPLES:
             orders = (best - multiple * width, best, best + multiple * width)
@@ -673,10 +717,11 @@ class BestOrder:
     # --- the answer
 
     def at(self, alpha: Order, optimal: bool, floor: arb | None = None, bits: int = 0) -> Guarantee:
-        """The guarantee at one order, computed from `bits` on.
+        """The guarantee at one order, to the search's digits; precision begins at `bits`.
 
         Where `floor` is a proved lower bound of f over all orders, the enclosure reaches down to
-        it, and the guarantee is optimal.
+        it, unless digits are lost by that: then it is not `optimal`. It is not either where an
+        order could not be computed. SoundnessError where the curve is a lower bound.
         """
         question = self.question
 
@@ -722,13 +767,16 @@ class BestOrder:
 
 
 def _best_of(tried: dict[Fraction, Guarantee | None]) -> Fraction | None:
-    """The order whose guarantee has the smallest number; None where no order has one."""
+    """The order tried whose guarantee has the smallest upper end; None where no order has one."""
     bounds = {alpha: g.asked.upper for alpha, g in tried.items() if g is not None}
     return min(bounds, key=lambda alpha: bounds[alpha]) if bounds else None
 
 
 def _beside(best: Fraction | None, tried: list[Fraction], last: int) -> Fraction | None:
-    """An order to try next, in the wider gap beside the best one; None where all are near it."""
+    """An order up to `last` to try next, in the wider gap beside the best of those tried.
+
+    `tried` are ascending. None where both gaps are below _TUNING.gap in λ, or there is no best one.
+    """
     if best is None:
         return None
     i = tried.index(best)
