@@ -512,11 +512,11 @@ class OperationCurve(NodeCurve):
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         """The bound of one theorem at α, or at each order of an array.
 
-        In an array the bound of a partial theorem is ∞ where it has no value. DomainError where the
-        bound takes other arguments than the operation has.
+        In an array the bound of a partial theorem is ∞ where it has no value, and a lower bound 0.
+        DomainError where the bound takes other arguments than the operation has.
         """
         if theorem.partial and isinstance(alpha, np.ndarray):
-            value_at = functools.partial(self._value_or_infinity, theorem)
+            value_at = functools.partial(self._value_or_nothing, theorem)
             return order_by_order(self.evaluation.ctx, value_at)(alpha)
         bound = self._bounds.get(theorem.name)
         if bound is None:
@@ -535,12 +535,13 @@ class OperationCurve(NodeCurve):
                 ),
             ) from error
 
-    def _value_or_infinity(self, theorem: Theorem, alpha: Order) -> Number:
-        """The bound of a theorem at α, or the ∞ that says nothing where it cannot be computed."""
+    def _value_or_nothing(self, theorem: Theorem, alpha: Order) -> Number:
+        """The bound of a theorem at α; where it cannot be computed, ∞, or 0 for a lower bound."""
         try:
             return self.value_by(theorem, alpha)
         except (PrecisionError, LimitError, OrderError):
-            return self.evaluation.ctx.number(INFINITY)
+            is_lower = self.evaluation.goal is Kind.LOWER
+            return self.evaluation.ctx.number(0 if is_lower else INFINITY)
 
     def _bound(self, theorem: Theorem) -> Callable[[Order], Number]:
         """α ↦ the bound of a theorem, its curves and parameters read once; 0 at the rate γ = 0.

@@ -17,6 +17,7 @@ from symacct import (
     Laplace,
     PoissonSubsample,
     RandomizedResponse,
+    SubsampleWithoutReplacement,
 )
 from symacct.kernel.answer import float_above
 from symacct.kernel.arithmetic import FLOAT64, LogNumber
@@ -165,6 +166,17 @@ def test_hard_cases_agree_with_balls(node):
     for alpha in (2, 3, 17, 64, 400):
         value = float(sure.rdp(node, alpha))
         assert float(quick.rdp(node, alpha)) == pytest.approx(value, rel=1e-10, abs=0)
+
+
+def test_what_cannot_be_computed_bounds_nothing():
+    """The two integrals have too many nodes for float64."""
+    m = SubsampleWithoutReplacement(Gaussian("1/30"), "1/10")
+    lower, upper = (
+        m.rdp([5.0, 300.0], by=f"TRIPLE-GAUSSIAN-{side}", engine="float64")
+        for side in ("LOWER", "UPPER")
+    )
+    assert lower.tolist() == [0, 0]
+    assert upper.tolist() == [math.inf, math.inf]
 
 
 def test_an_answer_in_float64_is_no_proof():
