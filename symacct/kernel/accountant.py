@@ -86,12 +86,14 @@ SCREEN_DIGITS = 6
 
 @dataclass(frozen=True)
 class _Schedule:
-    """The constants of the search for the best answer in time; no number rests on them.
+    """The constants of the search for the best answer in time; every bound is sound without them.
 
     A share is the part of the time left that a way gets when it is its turn. What it does not use
     is left to the ways after it, so the last one may take all.
     """
 
+    #: The shares of the exact profile, of all Rényi orders, of the exact profile to few digits, and
+    #: of other bounds; what answers last, or must answer, may take all.
     exact: Fraction = Fraction(1, 2)
     by_orders: Fraction = Fraction(1, 2)
     roughly: Fraction = Fraction(1, 2)
@@ -107,7 +109,7 @@ class _Schedule:
     #: Significant digits of a bound by a few orders, which is not the best one.
     few_order_digits: int = 4
     #: A note proposes so many times the seconds that were not enough.
-    more_time: int = 3
+    more_time_factor: int = 3
 
 
 _SCHEDULE = _Schedule()
@@ -182,7 +184,10 @@ class _Search(Generic[_T]):
         self.in_time = True
 
     def best(self) -> Best[_T]:
-        """The best answer of all ways; the error that refuses the question where none answers."""
+        """The best answer of all ways in the time left; the error of the one that refuses if none.
+
+        LimitError where no way refused and none was in time.
+        """
         ways = self.ways
         exact, refusal = self._exactly()
         is_known = exact is not None and (exact.kind is Kind.EXACT or ways.is_least(exact))
@@ -223,7 +228,10 @@ class _Search(Generic[_T]):
         return smallest
 
     def _exactly(self) -> tuple[_T | None, SymacctError | None]:
-        """The exact profile's answer to as many digits as time allows, or the error it raised."""
+        """The exact profile's answer to as many digits as time allows, or the error it raised.
+
+        Neither where its time is over before the first digits.
+        """
         first, *further = self.ways.exact
         answer, refusal = self._attempt(_SCHEDULE.exact, first)
         for to_more_digits in further:
@@ -249,7 +257,10 @@ class _Search(Generic[_T]):
     def _attempt(
         self, share: Fraction, way: Callable[[], _T | None], least_seconds: float = 0.0
     ) -> tuple[_T | None, SymacctError | None]:
-        """A way's answer in its share of the time, or its error; neither where time ran out."""
+        """A way's answer in a share of the time left, or its error; neither where time ran out.
+
+        Neither too where a way proves nothing. It keeps in `in_time` whether time ran out.
+        """
         ended = False
 
         def question() -> _T | None:
@@ -263,14 +274,14 @@ class _Search(Generic[_T]):
         return answer, refusal
 
     def _less(self, first: _T | None, second: _T | None) -> _T | None:
-        """The smaller of two answers, of which each may be missing."""
+        """The smaller of two answers, the other where one is missing; None for none."""
         if first is None or second is None:
             return second if first is None else first
         return second if self.ways.is_less(second, first) else first
 
 
 def _attempt(question: Callable[[], _S | None]) -> tuple[_S | None, SymacctError | None]:
-    """The answer to a question, or the error that it raised."""
+    """The answer to a question and None, or None and the error of ours that it raised."""
     try:
         return question(), None
     except SymacctError as error:
@@ -283,7 +294,8 @@ def time_words() -> str:
 
 
 def _more_time() -> str:
-    return f"{_SCHEDULE.more_time * limits.current().seconds} seconds"
+    """The seconds that a note proposes, in words."""
+    return f"{_SCHEDULE.more_time_factor * limits.current().seconds} seconds"
 
 
 def _unknown_reason(error: SymacctError) -> str:
@@ -297,7 +309,7 @@ def _unknown_reason(error: SymacctError) -> str:
 
 
 def pinned_conversion(conversion: str, orders: object, by: By) -> str:
-    """The name of the conversion to use; orders or a theorem turn BEST into BY_ORDERS."""
+    """The name of the conversion to use: BEST with orders or a theorem pinned is BY_ORDERS."""
     is_pinned = orders is not None or by is not None
     return BY_ORDERS if conversion == BEST and is_pinned else conversion
 
@@ -341,7 +353,7 @@ def best_guarantee(
 
 
 def noted(g: Guarantee, note: str) -> Guarantee:
-    """The guarantee with one more thing to know about its number, said once."""
+    """The guarantee with one more note about its number, unless it has that note."""
     return g if note in g.note else replace(g, note="; ".join(filter(None, [g.note, note])))
 
 
@@ -417,13 +429,14 @@ def is_less(first: Guarantee, second: Guarantee) -> bool:
 
 # --- accountants
 
+#: The names of the engines, the one that certifies first.
 ENGINES = ("ball", "mpmath", "float64")
 #: What the argument orders= may be.
 Asked: TypeAlias = str | Iterable[Numeric] | None
 #: Bits of the ends of a float64 answer, many more than a double's 53, so that e^x adds no error.
 _FLOAT_END_BITS = 256
-#: Relative error that a float64 answer claims at least, however few operations made it.
-_FLOAT_ERROR = 2.0**-40
+#: The relative error that a float64 answer states at least, however few operations made it.
+_LEAST_FLOAT_ERROR = 2.0**-40
 #: The tables of a curve whose entries are oracle calls: ε(α), its moments, and moments in a run.
 _ORACLE_TABLES = ("", "excess", "dense")
 
@@ -479,7 +492,10 @@ class Accountant:
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
-        """A lock around one question, at whose end the memory is cut to its limits."""
+        """A lock around one question, so that one thread asks at a time.
+
+        At the end of the outermost question each table it touched is cut to its limit in force.
+        """
         is_nested = self._lock._is_owned()  # a question within a question forgets nothing
         with self._lock:
             try:
@@ -491,10 +507,14 @@ class Accountant:
                     self._touched.clear()
 
     def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
+        """An evaluation whose values this accountant remembers."""
         return Evaluation(ctx, goal, by, self._table)
 
     def _table(self, node: Node, key: Key, limit: str = "values") -> Remembered:
-        """The table of remembered values of a node's curve, under all that changes a value."""
+        """The table of a node under a key of all that changes its values, made if there is none.
+
+        It is kept as long as the node, and cut to the limit called `limit` after the question.
+        """
         tables = self._memo.get(node)
         if tables is None:
             tables = self._memo[node] = {}
@@ -505,7 +525,10 @@ class Accountant:
         return table
 
     def curve(self, m: Node, by: By = None) -> NodeCurve:
-        """m's curve in balls at flint's current precision, its values remembered."""
+        """m's curve in balls at flint's current precision, its values remembered.
+
+        Its kind is upper, or lower where `by` or the node's claim is.
+        """
         return self._evaluation(BALL, goal_of(m, by), by).curve(m)
 
     # --- questions about the curve
@@ -521,14 +544,20 @@ class Accountant:
     def rdp(
         self, m: Node, alpha: Numeric | OrderArray, by: By = None, digits: int | None = None
     ) -> Enclosure | np.ndarray:
-        """ε(α) in nats as an Enclosure; with engine "float64" `alpha` may be an array of orders."""
+        """ε(α) in nats as an Enclosure, for one order α ∈ [1, ∞]; see `Node.rdp`.
+
+        With engine "float64" `alpha` may be an array of orders, and the answer is one of floats.
+        """
         goal = goal_of(m, by)
         if self.engine == "float64" and isinstance(alpha, np.ndarray | list | tuple | range):
             return self._array(m, alpha, goal, by)
         return self._enclose(m, order(alpha), goal, by, digits)
 
     def cgf(self, m: Node, lam: Numeric, by: By = None, digits: int | None = None) -> Enclosure:
-        """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0, or −1, where it is 0."""
+        """K(λ) = λ ε(λ+1) in nats as an Enclosure, for λ >= 0, or λ = −1, where it is 0.
+
+        DomainError for another λ; AssumptionError at −1 where ε(1) is infinite.
+        """
         if typed_value(lam, "lam") == -1:
             return self._at_minus_one(m, digits)
         factor = rational(lam, "lam")
@@ -560,7 +589,10 @@ class Accountant:
         digits: int | None,
         factor: Fraction | int = 1,
     ) -> Enclosure:
-        """An enclosure of factor · ε(α) to the digits, in the accountant's arithmetic."""
+        """An enclosure of factor·ε(α) to the digits, in the accountant's arithmetic.
+
+        `digits` None stands for the accountant's. For factor = 0 it is 0, whatever ε(α) is.
+        """
         refuse_symbols(m, alpha)
         digits = self.digits if digits is None else arguments.digits(digits)
         by_engine = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
@@ -584,7 +616,10 @@ class Accountant:
     def _by_mpmath(
         self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
     ) -> Enclosure:
-        """factor · ε(α) where two mpmath precisions agree to the digits; not a proof."""
+        """factor·ε(α) where two mpmath precisions agree to the digits; not a proof.
+
+        PrecisionError where none do up to the limit on bits.
+        """
         coarse: Number = None
         # In turn, for what is lost in a rounding downwards is not in one upwards.
         directions = itertools.cycle((MpmathArithmetic, UpwardMpmathArithmetic))
@@ -613,7 +648,10 @@ class Accountant:
         return _uncertified(*_ends(value), curve.claim(alpha), digits)
 
     def _array(self, m: Node, alphas: OrderArray, goal: Kind, by: By) -> np.ndarray:
-        """ε at an array of orders in float64; ∞ where the curve is infinite."""
+        """ε at an array of orders in float64, of any shape; ∞ where the curve is infinite.
+
+        NaN where no digit is known. DomainError for NaN, an order below 1, and an empty array.
+        """
         refuse_symbols(m)
         orders = np.asarray(alphas, dtype=np.float64)
         if orders.size == 0 or np.isnan(orders).any() or (orders < 1).any():
@@ -676,11 +714,11 @@ class Accountant:
         return self._best(question, digits, is_default)
 
     def lower_epsilon(self, m: Node, delta: Numeric, digits: int | None = None) -> Enclosure:
-        """A lower bound of the true ε(δ), of kind `lower`; see `Node.lower_epsilon`."""
+        """A proved lower bound of the true ε(δ), of kind `lower`; see `Node.lower_epsilon`."""
         return self._lower(m, True, given_delta(delta), digits)
 
     def lower_delta(self, m: Node, epsilon: Numeric, digits: int | None = None) -> Enclosure:
-        """A lower bound of the true δ(ε), of kind `lower`; see `Node.lower_epsilon`."""
+        """A proved lower bound of the true δ(ε), of kind `lower`; see `Node.lower_epsilon`."""
         return self._lower(m, False, rational(epsilon, "epsilon"), digits)
 
     def _lower(self, m: Node, asks_epsilon: bool, value: Fraction, digits: int | None) -> Enclosure:
@@ -698,7 +736,11 @@ class Accountant:
             return exact.lower_bound(m.rewritten, asks_epsilon, value, digits)
 
     def _check(self, question: EpsilonDelta) -> None:
-        """Raises the error of a question that no conversion answers with a guarantee."""
+        """Raises the error of a question that no conversion answers with a guarantee.
+
+        That is SoundnessError for a lower bound or a theorem that is not proved, and DomainError
+        for open symbols or an engine that certifies nothing.
+        """
         m = as_node(question.m, "epsilon")
         refuse_symbols(m)
         if goal_of(m, question.by) is Kind.LOWER:
@@ -797,7 +839,7 @@ class Accountant:
         )
 
     def _search(self, question: EpsilonDelta, digits: int) -> BestOrder:
-        """The search for the order at which the question's conversion proves the least."""
+        """The search for the order at which the question's conversion proves the least ε or δ."""
         by = question.by
         return BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
 
@@ -805,7 +847,11 @@ class Accountant:
 def certified_number(
     value: Callable[[Accountant], tuple[arb, Claim]], digits: int, what: str, signed: bool = False
 ) -> Enclosure:
-    """The Enclosure of a number computed from the default accountant's curves, to the digits."""
+    """The Enclosure of a number computed from the default accountant's curves, to the digits.
+
+    `value` gives a ball and its claim at the current precision, which is doubled until the ball has
+    the digits; PrecisionError about `what` if it never has. Unless `signed`, the number is >= 0.
+    """
     digits, accountant = arguments.digits(digits), default_accountant()
     with accountant._asking():
         ball, claim, _ = to_digits(lambda: value(accountant), digits, lambda: what)
@@ -816,7 +862,10 @@ _default_accountants = {engine: Accountant(engine=engine) for engine in ENGINES}
 
 
 def default_accountant(engine: str = "ball") -> Accountant:
-    """The accountant that the questions asked of a node go to, one for each engine."""
+    """The accountant that the questions asked of a node go to, one for each engine.
+
+    DomainError for an unknown engine.
+    """
     return _default_accountants[arguments.one_of(engine, "engine", ENGINES)]
 
 
@@ -851,15 +900,18 @@ def refuse_symbols(m: Node, alpha: Order = 2) -> None:
 
 
 def _uncertified(low: mpmath.mpf, high: mpmath.mpf, claim: Claim, digits: int) -> Enclosure:
-    """An enclosure of [max(low, 0), high] that is not certified."""
+    """The enclosure of [max(low, 0), high], whose claim is not certified."""
     low, high = (mpmath.mp.make_mpf(x._mpf_) for x in (low, high))
     return Enclosure(max(low, mpmath.mpf(0)), high, replace(claim, certified=False), False, digits)
 
 
 def _ends(x: LogNumber) -> tuple[mpmath.mpf, mpmath.mpf]:
-    """The ends of a LogNumber >= 0 by its error bound; 0 and ∞ where that is infinite."""
+    """The ends of a LogNumber >= 0 by its error, at least _LEAST_FLOAT_ERROR.
+
+    0 and ∞ where the error is infinite, or the number negative, so that nothing is known.
+    """
     mp = MpmathArithmetic(_FLOAT_END_BITS).mp
-    log, error = mp.mpf(float(x.log)), mp.mpf(max(float(x.error), _FLOAT_ERROR))
+    log, error = mp.mpf(float(x.log)), mp.mpf(max(float(x.error), _LEAST_FLOAT_ERROR))
     if not mp.isfinite(float(x.error)) or x.sign < 0:
         return mp.zero, mp.inf
     return mp.exp(log - error), mp.exp(log + error)

@@ -65,18 +65,19 @@ class EpsilonDelta:
     m: Node
     by: By
     conversion: Conversion | WholeProfile
+    #: "delta" or "epsilon", the name of what is given.
     given: str
     value: Fraction
 
     @property
     def per_order(self) -> Conversion:
-        """The question's conversion, known to have a formula at each order."""
+        """The question's conversion, which the caller knows to have a formula at each order."""
         assert isinstance(self.conversion, Conversion)  # noqa: S101  # the exact profile has none
         return self.conversion
 
     @property
     def asks_epsilon(self) -> bool:
-        """Is δ given?"""
+        """Is ε asked for, because δ is given?"""
         return self.given == "delta"
 
     @property
@@ -86,7 +87,11 @@ class EpsilonDelta:
         return self.by, self.conversion, self.given, *self.value.as_integer_ratio()
 
     def objective(self) -> Callable[[arb, Order], arb]:
-        """(ε(α), α) ↦ the ε, or the log δ, that the conversion proves; ∞ where ε(α) is."""
+        """(ε(α), α) ↦ the ε, or the log δ, that the conversion proves, as a ball.
+
+        ∞ where ε(α) is ∞. Where it is 0 the two laws are one: ε = 0, or log δ = −∞. The value given
+        is read at the precision now current.
+        """
         value, asks_epsilon = BALL.number(self.value), self.asks_epsilon
         formula = self.per_order.epsilon if asks_epsilon else self.per_order.log_delta
 
@@ -118,7 +123,7 @@ class EpsilonDelta:
         return exact is not None and exact <= self.value
 
     def refuse_delta_zero(self) -> None:
-        """InfiniteError for δ = 0, which no finite order answers."""
+        """InfiniteError for δ = 0 given, which no finite order answers; ε(∞) has been asked."""
         if self.asks_epsilon and not self.value:
             raise InfiniteError("delta: found 0, needed delta > 0, because ε(∞) is infinite")
 
@@ -199,7 +204,11 @@ def _note_of_curve(exact: Guarantee | None, refusal: SymacctError | None) -> str
 
 
 def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = None) -> Guarantee:
-    """The guarantee of a conversion that reads ε(1) alone; errors where it proves nothing."""
+    """The guarantee of a conversion that reads ε(1) alone.
+
+    OrderError where it proves nothing at the value given, PrecisionError where balls do not decide
+    that, DomainError where `orders` are named.
+    """
     question = search.question
     if orders is not None:
         raise DomainError(
@@ -225,7 +234,7 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
 def _converted(
     search: BestOrder, question: EpsilonDelta, epsilon: Callable[[NodeCurve], arb]
 ) -> arb:
-    """The conversion of ε(1), or of a lower bound of it, at the bits of a search."""
+    """The conversion of ε(1), or of the lower bound of it that `epsilon` gives, at search bits."""
     with precision(search.search_bits):
         return question.objective()(epsilon(search.curve()), 1)
 
@@ -276,7 +285,7 @@ def no_larger_at_one(best: Guarantee, search: BestOrder) -> Guarantee:
 
 #: Bits up to which the probability that nothing fails is computed as a fraction; the power of a
 #: longer one costs more than the balls that stand for it.
-_FRACTION_BITS = 4096
+_MOST_FRACTION_BITS = 4096
 
 
 @dataclass(frozen=True)
@@ -294,7 +303,7 @@ class Failures:
         """Π(1−δ_i)^k_i, the probability of no failure; None where it is no short fraction."""
         if not all(isinstance(x, Fraction) and isinstance(k, int) for x, k in self.parts):
             return None
-        if sum(bits(1 - delta) * count for delta, count in self.parts) > _FRACTION_BITS:
+        if sum(bits(1 - delta) * count for delta, count in self.parts) > _MOST_FRACTION_BITS:
             return None
         return math.prod(((1 - delta) ** count for delta, count in self.parts), start=Fraction(1))
 
@@ -326,6 +335,7 @@ def failures_of(node: Node) -> Failures | None:
 
 @failures_of.register
 def _(node: Compose) -> Failures | None:
+    """The failures of all parts, as often as each part runs, and the composition of the rest."""
     parts: list[tuple[Exact, Count]] = []
     remaining = []
     for part, count in node.terms.items():
@@ -343,9 +353,9 @@ def _(node: Compose) -> Failures | None:
 # --- (ε, δ) of an expression that may fail
 
 _PROOF = Proof("FAILING", SYMACCT.at("docs/proofs/conversions.md, failing"))
-#: Bits of a δ that the rest is asked for exactly. A longer one would slow down each conversion, so
-#: it is rounded down and up.
-_DELTA_BITS = 512
+#: The most bits of a δ that the rest is asked for exactly. A longer one would slow down each
+#: conversion, so it is rounded down and up.
+_MOST_DELTA_BITS = 512
 #: Bits of a rounded δ beyond the digits asked: its rounding moves none of these digits.
 _DELTA_GUARD_BITS = 64
 
@@ -359,14 +369,18 @@ class MayFail(Failures):
         return -sum(logs, arb(0)).expm1()
 
     def delta_of_rest(self, delta: Fraction, digits: int) -> tuple[Fraction, Fraction]:
-        """1 − (1−δ)/Π(1−δ_i)^k_i, rounded down and up; InfiniteError where it is below 0."""
+        """1 − (1−δ)/Π(1−δ_i)^k_i, the δ left for the rest, rounded down and up.
+
+        The two are one where it is a short fraction. InfiniteError where it is below 0, as then no
+        finite ε is true; PrecisionError where balls do not tell it from 0.
+        """
         accuracy = first_bits(digits) + _DELTA_GUARD_BITS
         survival = self.survival
         if survival is not None:
             exact = 1 - (1 - delta) / survival
             if exact < 0:
                 raise self._below(delta)
-            if bits(exact) <= _DELTA_BITS:
+            if bits(exact) <= _MOST_DELTA_BITS:
                 return exact, exact
         for working in doubled(2 * accuracy):
             with precision(working):
@@ -385,7 +399,7 @@ class MayFail(Failures):
         )
 
     def total_delta(self, delta: Enclosure, digits: int, claim: Claim) -> Enclosure:
-        """1 − Π(1−δ_i)^k_i (1−δ), the δ of the expression from the δ of the rest."""
+        """1 − Π(1−δ_i)^k_i (1−δ), enclosed: the δ of the expression from that of the rest."""
         delta_fraction = to_fraction(delta.lower) if delta.lower == delta.upper else delta.exactly
         with precision(2 * (first_bits(digits) + _DELTA_GUARD_BITS)):
             failure = self.failure()
@@ -461,7 +475,10 @@ class MayFail(Failures):
         value: Fraction,
         guarantee_of_rest: Callable[[EpsilonDelta], Guarantee],
     ) -> Guarantee:
-        """The guarantee of the rest at a value of δ or ε; InfiniteError about the whole δ."""
+        """The guarantee of the rest at a value of δ or ε.
+
+        Where nothing is left of δ for it, an InfiniteError speaks of the whole expression's δ.
+        """
         try:
             return guarantee_of_rest(replace(question, m=self.rest, value=value))
         except InfiniteError:
@@ -476,7 +493,10 @@ class MayFail(Failures):
         digits: int,
         bound_of_rest: Callable[[Node, Fraction], Enclosure],
     ) -> Enclosure:
-        """The lower bound of the expression's ε or δ, from the one that `bound_of_rest` gives."""
+        """The lower bound of the expression's ε or δ, from the one that `bound_of_rest` gives.
+
+        ε is asked at the δ of the rest rounded up, where it is smaller.
+        """
         if asks_epsilon:
             return bound_of_rest(self.rest, self.delta_of_rest(value, digits)[1])
         delta = bound_of_rest(self.rest, value)

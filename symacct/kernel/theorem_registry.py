@@ -71,14 +71,14 @@ class Inequality:
     strict: bool = False
 
     def decided(self) -> bool | None:
-        """Does it hold? None where balls overlap."""
+        """Does it hold, of exact numbers or of all in the balls? None where balls overlap."""
         margin = self.right - self.left
         if margin > 0 or (margin >= 0 and not self.strict):
             return True
         return False if margin < 0 or (margin <= 0 and self.strict) else None
 
 
-#: (ctx, …) ↦ inequalities between quantities, those first that make the others defined.
+#: (ctx, quantities …) ↦ inequalities, in turn those that make the ones after them defined.
 Conditions = Callable[..., Iterator[Inequality]]
 #: The two sides of inequalities are computed from these: exact numbers, ∞, or expressions.
 Quantities = tuple[Exact | float, ...]
@@ -86,7 +86,11 @@ Quantities = tuple[Exact | float, ...]
 
 @dataclass(frozen=True)
 class Regime:
-    """The conditions on a mechanism's quantities and rate, and those on the order as well."""
+    """Where a theorem about samples is proved: inequalities between numbers, decided exactly.
+
+    `quantities` gives them of the mechanism and the rate γ, and `names` are their names in words.
+    `of_node` are the conditions on them, and `of_order` those on them and the order.
+    """
 
     names: tuple[str, ...]
     quantities: Callable[[Node, Exact], Quantities]
@@ -117,7 +121,10 @@ class Regime:
         return f"it needs {condition}, got {values}"
 
     def require(self, theorem: str, mechanism: Node, gamma: Exact, alpha: Order) -> None:
-        """OrderError if a condition on the order fails at α, or at one of an array of orders."""
+        """OrderError if a condition on the order fails at α, or at one of an array of orders.
+
+        Nothing is required of symbols, and of γ = 0.
+        """
         quantities = self.quantities(mechanism, gamma)
         is_number = isinstance(alpha, int | float | Fraction | np.ndarray | np.number)
         if not is_number or _has_symbols(quantities) or gamma == 0:
@@ -133,7 +140,10 @@ class Regime:
 
 
 class _RationalsKept(BallArithmetic):
-    """Fractions up to the first logarithm and balls from it on, so that equality is decided."""
+    """Fractions up to the first logarithm and balls from it on, so that equality is decided.
+
+    Conditions use + − × ÷, powers and logarithms; other functions take no fractions.
+    """
 
     def number(self, value: Numeric) -> arb | fmpq:  # type: ignore[override]
         if isinstance(value, int | Fraction) or (
@@ -158,7 +168,10 @@ def _has_symbols(quantities: Quantities) -> bool:
 
 
 def _failing_condition(conditions: Conditions, quantities: tuple[Numeric, ...]) -> str | None:
-    """The words of the first condition that fails; PrecisionError where no precision decides."""
+    """The words of the first condition that certainly fails; None where all hold.
+
+    PrecisionError where balls decide it at no precision up to the limit.
+    """
     condition = ""
     for bits in doubled(64):
         with precision(bits):
@@ -180,11 +193,13 @@ def _failing_condition(conditions: Conditions, quantities: tuple[Numeric, ...]) 
 Condition = Callable[[Node], str | None]
 #: (node, α) ↦ None where the condition is proved to hold, else the reason why it is not.
 ConditionAtOrder = Callable[[Node, Order | np.ndarray], str | None]
+#: (ctx, curve or curves, α, parameters …) ↦ the bound at α in the arithmetic, in nats.
 Bound: TypeAlias = Callable[..., Number]
 
 PROVED, REFUTED = "proved", "refuted"
 #: The values of an option whose theorem states no narrower range; 10⁹ terms would take hours.
 ANY_VALUE = range(10**9)
+#: The statuses of a theorem or a conversion; the first alone gives guarantees.
 STATUSES = (PROVED, "conjecture", "approximation", REFUTED)
 #: The end of an error about a theorem's name: what the name has to be.
 LISTED = "a name that theorems lists, such as ZW19-T5"
@@ -215,7 +230,7 @@ _SIGNS = {Kind.UPPER: "<=", Kind.LOWER: ">="}
 
 
 def always(node: Node) -> str | None:
-    """The condition of a theorem about every mechanism."""
+    """None, that nothing is needed: the condition of a theorem about every mechanism."""
     return None
 
 
@@ -247,7 +262,7 @@ class Theorem:
     monotone: bool = UNSTATED
     #: "proved"; a "conjecture", an "approximation" or what is "refuted" never gives a guarantee.
     status: str = UNSTATED
-    #: With its mathematics between dollar signs.
+    #: What it assumes in words, with its mathematics between dollar signs.
     assumes: str = "nothing further"
     #: Node → None, or the reason why it is not proved; `always` is about every mechanism.
     applies: Condition = UNSTATED
@@ -255,18 +270,19 @@ class Theorem:
     why_upper: ConditionAtOrder | None = None
     #: Conditions on numbers: `applies` asks those on the node, the bound those on the order.
     regime: Regime | None = None
+    #: Whose curve the bound reads: "mechanism", or "itself" for the node's own at other orders.
     reads: str = "mechanism"
-    #: Does it take part in the default answer?
+    #: Does it take part in the default answer, or only where `by` names it?
     default: bool = True
     #: A cheaper formula near the bound, of convex CGF, to compare orders by; no answer rests on it.
     steer: Bound | None = None
     #: A formula nowhere above the exact curve, of convex CGF, which takes an order `near` as well
     #: and is close to the curve about that order: by it an optimum is proved.
     below: Bound | None = None
-    #: (eps, middle, …) ↦ the bound at all α within ½ of a whole order, a `sums.local.Product` of
-    #: balls; None where each order has to be asked by itself.
+    #: (eps, middle, …) ↦ e^{(α−1)ε(α)} at all α within ½ of the whole order `middle` in balls, a
+    #: `sums.local.LocalProduct` or None; None where each order has to be asked by itself.
     local: Callable[..., Any] | None = None
-    #: Is no other upper bound smaller where it applies?
+    #: Is no other upper bound smaller where it applies, so that no other is asked?
     tight: bool = False
     #: May it have no value at an order, so that it has no formula and others answer there?
     partial: bool = False
@@ -301,7 +317,7 @@ class Theorem:
 
     @cached_property
     def claim(self) -> Claim:
-        """The claim that the theorem yields for exact premises."""
+        """The claim that the theorem yields for exact premises; certified if it is proved."""
         return Claim(
             self.kind,
             self.adjacency,
@@ -337,7 +353,10 @@ class Theorem:
         return self.applies(node)
 
     def arguments(self, ctx: Arithmetic, node: Node) -> dict[str, Any]:
-        """The bound's keyword arguments: the node's parameters in `ctx`, or exact, and options."""
+        """The bound's keyword arguments: the node's parameters in `ctx`, and options.
+
+        With `takes_exact` the parameters stay exact numbers.
+        """
         fields = node.parameters()
         if not self.takes_exact:
             fields = {
@@ -347,7 +366,10 @@ class Theorem:
         return fields | dict(self.options)
 
     def kind_for(self, node: Node, alpha: Order | np.ndarray) -> Kind:
-        """The kind of the theorem's value for a node at an order, for exact premises."""
+        """The kind of the theorem's value for a node at an order, for exact premises.
+
+        It is `upper` where `why_upper` gives a reason.
+        """
         is_upper = self.why_upper is not None and self.why_upper(node, alpha) is not None
         return Kind.UPPER if is_upper else self.kind
 
@@ -356,7 +378,10 @@ class Theorem:
         return self.tight and self.kind_for(node, alpha) is self.kind
 
     def infer(self, node: Node, premises: Iterable[Claim], alpha: Order | np.ndarray) -> Claim:
-        """The claim about the node at an order, from the claims about the curves it reads."""
+        """The claim about the node at an order, from the claims about the curves it reads.
+
+        Raises SoundnessError or AdjacencyError where these premises yield none.
+        """
         subject = f"{self.name} on {type(node).__name__}"
         if self.reads != "itself":
             premises = node.carried(premises, subject)  # type: ignore[attr-defined]
@@ -400,7 +425,7 @@ class Register:
         self._defaults.clear()
 
     def defaults(self, kind: type) -> tuple[Theorem, ...]:
-        """The theorems about a class of operations, or a base class of it, that are default."""
+        """The default theorems about a class of operations or a base class of it, remembered."""
         answering = self._defaults.get(kind)
         if answering is None:
             theorems = self.names().values()
@@ -413,7 +438,10 @@ register = Register()
 
 
 def forget(name: str) -> None:
-    """Unregister a theorem, such as one of your own that you want to restate."""
+    """Unregister a theorem, such as one of your own that you want to restate.
+
+    DomainError for a name that no theorem has.
+    """
     register.remove(name)
 
 
@@ -577,7 +605,7 @@ def rough_curve(node: Node) -> Callable[[Order], float] | None:
 def named(name: str, argument: str = "by") -> Theorem:
     """The theorem called `name`, with options after a colon, as in "ZW19-T11:tau=50".
 
-    An error is about the argument called `argument`.
+    DomainError, about the argument called `argument`, for an unknown name or option.
     """
     if not isinstance(name, str):
         needed = f"{LISTED}, or a tuple of such names"
@@ -591,7 +619,7 @@ def named(name: str, argument: str = "by") -> Theorem:
 
 
 def all_named(by: By) -> tuple[Theorem, ...]:
-    """The theorems that the argument `by` names, one or a tuple."""
+    """The theorems that the argument `by` names; DomainError for an unknown name."""
     if by is None:
         return ()
     return tuple(map(named, by)) if isinstance(by, tuple) else (named(by),)
@@ -675,7 +703,11 @@ def _with_options(theorem: Theorem, text: str) -> Theorem:
 
 
 def order_class(alpha: Order | np.ndarray) -> str | float:
-    """The class of an order, by which theorems apply: 1, ∞, whole, fractional or symbolic."""
+    """The class of an order, within which the same theorems apply.
+
+    It is 1, ∞, "whole", "below 2", "fractional" (above 2), "symbolic" or "symbolic real". The
+    orders of an array are of one class, as `NodeCurve` groups them.
+    """
     if isinstance(alpha, int):
         return 1 if alpha == 1 else "whole"
     if isinstance(alpha, Fraction):
@@ -691,7 +723,8 @@ def order_class(alpha: Order | np.ndarray) -> str | float:
 def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
     """The theorems of the default answer: a tight one alone, else all, of which the best counts.
 
-    Partial theorems come first, and of these the tight ones. Raises an error where there is none.
+    Partial theorems come first, and of these the tight ones. Remembered with the node. Raises
+    OrderError, SoundnessError or AssumptionError, which says why there is none.
     """
     key = order_class(alpha), goal, register.revision
     memo: dict[object, list[Theorem]] = node._derived("bounding")
@@ -701,7 +734,10 @@ def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]
 
 
 def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
-    """The default theorems that have a value at every order, so that a formula can state them."""
+    """The default theorems that are not partial, so that a formula can state them.
+
+    Raises errors as `bounding` does.
+    """
     defaults = register.defaults(type(node))
     return _proved_among(node, alpha, goal, [t for t in defaults if not t.partial])
 
@@ -757,7 +793,10 @@ def answering_always(theorems: list[Theorem]) -> Theorem:
 def pinned(
     named_theorems: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray
 ) -> list[Theorem]:
-    """The one of the named theorems that holds for the node at the order; an error for several."""
+    """A list of the one of the named theorems that holds for the node at the order.
+
+    DomainError where several hold; where none does, the error says why the first does not.
+    """
     holding = [theorem for theorem in named_theorems if theorem.why_not(node, alpha) is None]
     if len(holding) > 1:
         names = ", ".join(theorem.name for theorem in holding)
@@ -782,12 +821,15 @@ def _required(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theore
 
 
 class RDPCurve(SummedCurve, Protocol):
-    """α ↦ ε(α) of one node in one arithmetic, which a theorem reads of a mechanism."""
+    """α ↦ ε(α) in nats of one node in one arithmetic, which a theorem reads of a mechanism."""
 
     node: Node
 
     def remember(self, what: str) -> dict[Any, Any]:
-        """A table of values derived from this curve, kept as long as the curve's own values."""
+        """A table of values derived from this curve, kept as long as the curve's own values.
+
+        A missing key gives None in the kernel's own tables.
+        """
 
     def local(self, middle: int) -> LocalProduct | None:
         """e^{(α−1)ε(α)} for all α within ½ of a whole order, in balls; None if not offered."""
