@@ -1,4 +1,7 @@
-"""What an argument may be: each function gives it back or says what was needed."""
+"""What an argument may be: each function gives it back, or raises an error about its name.
+
+It is a DomainError where nothing else is said, with what was found and what was needed.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from symacct.kernel.errors import DomainError, MissingPackageError, PrecisionErr
 
 # --- words and digits
 
-#: Characters of the longest path of a file, which a message has to name.
-_LONGEST_PATH = 1000
+#: The largest number of characters of a file's path, which a message has to name.
+_MOST_PATH_LENGTH = 1000
 
 
 def one_of(value: object, name: str, names: Iterable[str]) -> str:
-    """One of these texts."""
+    """The value, if it is one of these texts."""
     names_known = tuple(names)
     if not isinstance(value, str) or value not in names_known:
         needed = f"one of {', '.join(names_known)}"
@@ -30,14 +33,17 @@ def one_of(value: object, name: str, names: Iterable[str]) -> str:
 
 
 def text(value: object, name: str) -> str:
-    """A text, such as a name."""
+    """The value, if it is a text, such as a name."""
     if not isinstance(value, str):
         raise DomainError(f"{name}: found {echo(value)}, needed text")
     return value
 
 
 def members(value: object, name: str, example: str, limit: str = "points") -> list[Any]:
-    """The members of any iterable but a text or a mapping, counted as they come: it may not end."""
+    """The members of any iterable but a text or a mapping, counted as they come: it may not end.
+
+    LimitError for more than the limit called `limit`; `example` is a list that an error shows.
+    """
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         with contextlib.suppress(TypeError):  # an array without dimensions cannot be iterated
             items = list(islice(value, getattr(limits.current(), limit) + 1))
@@ -47,21 +53,27 @@ def members(value: object, name: str, example: str, limit: str = "points") -> li
 
 
 def orders(value: Any) -> str | list[Any] | None:
-    """What `orders=` may be, and can be read again: None, a text, or the members of an iterable."""
+    """What `orders=` may be, and can be read again: None, a text, or the members of an iterable.
+
+    What they are is not looked at here.
+    """
     if value is None or isinstance(value, str):
         return value
     return members(value, "orders", "[2, 4, 8]")
 
 
 def ordered_members(value: object, name: str, example: str) -> list[Any]:
-    """The members in their order, which a set does not have: of a law or of a matrix."""
+    """The members in their order, which a set does not have: of a law or of a matrix.
+
+    LimitError for more than the limit on outcomes.
+    """
     if isinstance(value, Set):
         raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
     return members(value, name, example, "outcomes")
 
 
 def mapping(value: object, name: str, example: str) -> Mapping[Any, Any]:
-    """A mapping; None is an empty one."""
+    """The value, if it is a mapping; None is an empty one."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -70,7 +82,7 @@ def mapping(value: object, name: str, example: str) -> Mapping[Any, Any]:
 
 
 def flag(value: object, name: str) -> bool:
-    """True or False."""
+    """The value, if it is True or False; 0 and 1 are not."""
     if not isinstance(value, bool):
         raise DomainError(f"{name}: found {echo(value)}, needed True or False")
     return value
@@ -82,7 +94,7 @@ def path(value: object, name: str) -> Path:
         text = str(Path(value)) if isinstance(value, str | PathLike) else None
     except TypeError:  # a path of bytes
         text = None
-    too_long = text is not None and len(text) > _LONGEST_PATH
+    too_long = text is not None and len(text) > _MOST_PATH_LENGTH
     if (
         not text
         or too_long
@@ -94,7 +106,10 @@ def path(value: object, name: str) -> Path:
 
 
 def package(module: str, what: str, remedy: str) -> Any:
-    """An optional package's module, imported where it is needed."""
+    """An optional package's module, imported where `what` needs it.
+
+    MissingPackageError, with the remedy, where it is not installed.
+    """
     try:
         return import_module(module)
     except ImportError:
@@ -103,7 +118,7 @@ def package(module: str, what: str, remedy: str) -> Any:
 
 
 def digits(value: object) -> int:
-    """A number of significant digits within the limit."""
+    """A number of significant digits from 1 to the limit; PrecisionError for any other value."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         is_word = isinstance(value, str) and value.replace("-", "").isalpha()
         meant = f"; write conversion={value!r} for a conversion" if is_word else ""
@@ -124,7 +139,10 @@ By: TypeAlias = str | tuple[str, ...] | None
 
 
 def chosen(text: str, theorem: str, values: Mapping[str, range]) -> dict[str, int]:
-    """The options in a text such as "tau=50"; DomainError for what is no option of the theorem."""
+    """The options in a text such as "tau=50", with their values; `values` are those allowed.
+
+    DomainError for what is no option of the theorem, another value, or an option given twice.
+    """
     options: dict[str, int] = {}
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\w+)\s*=\s*(\d{1,9})\s*", part, re.ASCII)

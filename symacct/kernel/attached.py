@@ -16,7 +16,10 @@ _Class = TypeVar("_Class", bound=type)
 
 
 class Question:
-    """The place of a method in a class, until the module is imported that has its function."""
+    """The place of a method in a class, until the module `home` is imported that has its function.
+
+    LookupError where that module does not register the method.
+    """
 
     def __init__(self, kind: type, name: str, home: str) -> None:
         self.kind, self.name, self.home = kind, name, home
@@ -30,7 +33,10 @@ class Question:
 
 
 def question(kind: type, name: str) -> Callable[[_Answer], _Answer]:
-    """Make a function the method `name` of the class: its first parameter is what is asked."""
+    """A decorator that makes a function the method `name` of the class `kind`.
+
+    Its first parameter is the node or the answer that is asked.
+    """
 
     def register(answer: _Answer) -> _Answer:
         setattr(kind, name, answer)
@@ -50,7 +56,10 @@ def answered(kind: _Class) -> _Class:
 
 
 def attach(kind: type, homes: Mapping[str, Iterable[str]]) -> None:
-    """Attach questions to a class: to each module of the package, the names that it answers."""
+    """Attach questions to a class, by the module of the package that answers them.
+
+    Names that the class has itself stay as they are.
+    """
     for home, names in homes.items():
         for name in set(names) - vars(kind).keys():
             setattr(kind, name, Question(kind, name, home))

@@ -61,7 +61,11 @@ def combine(kinds: Iterable[Kind], subject: str) -> Kind:
 
 
 class Relation(Enum):
-    """A relation of the field between neighbouring datasets; `EITHER` leaves it open."""
+    """A relation of the field between neighbouring datasets; `EITHER` leaves open which.
+
+    Of add/remove neighbours one has a record that the other lacks; replace-one neighbours differ in
+    one record, and have as many.
+    """
 
     EITHER = "either"
     ADD_REMOVE = "add_remove"
@@ -70,7 +74,7 @@ class Relation(Enum):
 
 @dataclass(frozen=True)
 class Adjacency:
-    """A relation between neighbouring datasets, applied up to `group` times.
+    """A relation between neighbouring datasets, applied up to `group` >= 1 times.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> print(PoissonSubsample(Gaussian(5), "1/1000").claim.adjacency)
@@ -88,8 +92,8 @@ class Adjacency:
         """The pairs of datasets that belong to both relations.
 
         A curve for groups also holds for smaller groups. Groups of 2 under add/remove contain every
-        replace-one pair, which is one removal and one addition. Raises AdjacencyError if the
-        relations have no pair in common.
+        replace-one pair, which is one removal and one addition. Raises AdjacencyError, about
+        `what`, if the relations have no pair in common.
         """
         if self == other:
             return self
@@ -115,7 +119,7 @@ REPLACE_ONE = Adjacency(Relation.REPLACE_ONE)
 
 
 def adjacency(value: object) -> Adjacency:
-    """The Adjacency a user named: "add_remove", "replace_one" or "either".
+    """The Adjacency a user named: "add_remove", "replace_one" or "either"; DomainError for others.
 
     The field's other signs are read as well: "add/remove", "add-or-remove", "replace-one".
     """
@@ -134,7 +138,7 @@ _RELATIONS = {one.value: one for one in Relation} | {"add_or_remove": Relation.A
 
 
 def with_relation(stated: Adjacency, value: object) -> Adjacency:
-    """The adjacency, with the relation that `value` names where `stated` leaves it open.
+    """The adjacency `stated`, with the relation that `value` names where it leaves that open.
 
     Raises AdjacencyError where `stated` has another relation.
     """
@@ -151,7 +155,7 @@ def with_relation(stated: Adjacency, value: object) -> Adjacency:
 
 
 def kind(value: object) -> Kind:
-    """The Kind a user named: "exact", "upper" or "lower"."""
+    """The Kind a user named: "exact", "upper" or "lower"; DomainError for others."""
     for candidate in (Kind.EXACT, Kind.UPPER, Kind.LOWER):
         if value is candidate or (isinstance(value, str) and value == candidate.value):
             return candidate
@@ -160,7 +164,7 @@ def kind(value: object) -> Kind:
 
 @dataclass(frozen=True)
 class Orders:
-    """A set of orders: all real orders, or all whole ones, from `first` on.
+    """A set of orders: all finite real orders, or all whole ones, from `first` on, and perhaps ∞.
 
     If `above` is true, `first` itself is not in the set.
 
@@ -176,7 +180,11 @@ class Orders:
     infinite: bool = True
 
     def __contains__(self, alpha: Order | np.ndarray) -> bool:
-        """Is the order in the set, or are all of an array? A symbol is taken for whole."""
+        """Is the order in the set, or are all of an array?
+
+        A whole order is an int, of an array a whole float. A symbol is taken for one that is large
+        enough, and for whole unless it is stated to be real.
+        """
         if isinstance(alpha, int | Fraction | float):
             if alpha == INFINITY:
                 return self.infinite
@@ -199,6 +207,7 @@ class Orders:
         return f"{sort} orders ${comparison} {self.first}$" + (" and $∞$" if self.infinite else "")
 
 
+#: The real orders from 1 on, and ∞.
 ALL_ORDERS = Orders()
 FINITE_ORDERS = Orders(infinite=False)
 ABOVE_ONE = Orders(above=True, infinite=False)
@@ -211,7 +220,10 @@ _ORDERS = {
 
 
 def orders(value: object) -> Orders:
-    """The Orders a user named: "integer" from 2 on, "real" from 1 on, or as they are printed."""
+    """The Orders a user named: "integer" from 2 on, "real" from 1 on, or as they are printed.
+
+    Neither has ∞. DomainError for others.
+    """
     named = _ORDERS.get(value) if isinstance(value, str) else value
     if not isinstance(named, Orders):
         raise DomainError(
@@ -238,14 +250,17 @@ class Source:
 
 @dataclass(frozen=True)
 class Proof:
-    """The code and the place of a proof that is no theorem for by=."""
+    """The code and the place of a proof that is no theorem for by=, such as a profile's."""
 
     code: str
     source: Source
 
 
 def source(value: object) -> Source:
-    """The Source a user named, as in "my draft, Theorem 1": the work before the first comma."""
+    """The Source a user named, as in "my draft, Theorem 1": the work before the first comma.
+
+    DomainError for what is no text, or an empty one.
+    """
     if isinstance(value, Source):
         return value
     if not isinstance(value, str) or not value.strip():
@@ -283,13 +298,13 @@ class Claim:
         return f"{self.kind} ({where}){by}{trust}"
 
     def by(self, *proofs: Proof) -> Claim:
-        """The claim, with the codes and the places of further proofs that it rests on."""
+        """The claim, with the codes and places of further proofs that it rests on, each once."""
         codes = dict.fromkeys((*self.theorems, *(proof.code for proof in proofs)))
         places = dict.fromkeys((*self.sources, *(proof.source for proof in proofs)))
         return replace(self, theorems=(*codes,), sources=(*places,))
 
     def under(self, adjacency: object) -> Claim:
-        """The claim, with a relation in the place of an open one."""
+        """The claim with a relation where it leaves that open; AdjacencyError if it has another."""
         return replace(self, adjacency=with_relation(self.adjacency, adjacency))
 
     def as_dict(self) -> dict[str, Any]:
@@ -307,7 +322,8 @@ class Claim:
 def narrowed_claim(claim: Claim, adjacency: Adjacency) -> Claim:
     """The claim of a curve for groups, read for smaller groups: exact becomes upper.
 
-    Raises SoundnessError for a lower bound.
+    The claim keeps its own adjacency, which the caller replaces. It is unchanged where the groups
+    are no smaller. Raises SoundnessError for a lower bound, which is none for smaller groups.
     """
     if claim.adjacency.group <= adjacency.group or claim.kind is Kind.NEITHER:
         return claim
@@ -320,7 +336,10 @@ UNSTATED: Any = None
 
 
 def check_stated(subject: str, remedies: Mapping[str, str], stated: Mapping[str, Any]) -> None:
-    """SoundnessError if fields that decide a claim are not stated; it names all of them."""
+    """SoundnessError if fields that decide a claim are UNSTATED; it names all of them.
+
+    `remedies` has for each such field what to write; `stated` are the fields' values.
+    """
     missing = [name for name in remedies if stated.get(name) is UNSTATED]
     if missing:
         needed = "; ".join(remedies[name] for name in missing)
@@ -348,7 +367,7 @@ def infer(subject: str, stated: Claim, premises: Iterable[Claim], monotone: bool
     `stated` is its claim for exact premises. If it is nondecreasing in every value that it reads
     (`monotone`), upper premises give an upper bound and lower premises a lower one; if not, it
     needs exact premises. The adjacencies are met, and one uncertified premise makes the claim
-    uncertified.
+    uncertified. Raises SoundnessError or AdjacencyError, about `subject`, where nothing follows.
     """
     premises = tuple(premises)
     # A statement that leaves the relation open is about the relation of its premises.
@@ -375,7 +394,7 @@ def infer(subject: str, stated: Claim, premises: Iterable[Claim], monotone: bool
 
 
 class Pairs(IntEnum):
-    """The number of pairs of laws that attain a curve, from the strongest case to the weakest."""
+    """How many pairs of laws attain a curve, and of which kind; the larger value says less."""
 
     #: One pair, which dominates the mechanism, and which a measure-preserving involution swaps.
     SWAPPED = 0
@@ -386,7 +405,7 @@ class Pairs(IntEnum):
 
 
 class Way(IntEnum):
-    """The direction of a pair that attains a curve, from the strongest case to the weakest.
+    """The direction of a pair that attains a curve; the larger value says less.
 
     P is the law with the record, and Q the law without it.
     """
@@ -429,7 +448,10 @@ class AttainedBy:
         return self.pairs <= Pairs.ONE and self.way <= Way.ADDITION
 
     def way_at(self, alpha: Order | np.ndarray) -> Way:
-        """The direction at an order, or at the orders of an array."""
+        """The direction at an order, or at all orders of an array.
+
+        It is LARGER for a symbol, and for an array that reaches below 2, if it depends on that.
+        """
         if self.way is not Way.ADDITION_FROM_TWO:
             return self.way
         if isinstance(alpha, np.ndarray):
@@ -464,7 +486,10 @@ UNKNOWN = AttainedBy(Pairs.SEVERAL, Way.LARGER)
 
 # Proved in docs/proofs/directions.md, Lemma exact-sums.
 def together(parts: Iterable[AttainedBy]) -> AttainedBy:
-    """The pairs and the direction of a composition, or of a coin's choice: products of pairs."""
+    """The pairs and the direction of a composition, or of a coin's choice: products of pairs.
+
+    They say as little as the part that says least; of no parts they say all.
+    """
     parts = tuple(parts)
     pairs = max((part.pairs for part in parts), default=Pairs.SWAPPED)
     return AttainedBy(pairs, max((part.way for part in parts), default=Way.EITHER))

@@ -53,7 +53,7 @@ class _Deadline:
         self.look = self._began + self.seconds
 
     def remaining(self) -> float:
-        """The seconds that are left, at least 0."""
+        """The seconds of processor time that are left, at least 0; elsewhere those of the wall."""
         if _current_thread() == self._of:
             return max(0.0, self._end - time.thread_time())
         return max(0.0, self._began + self.seconds - time.monotonic())
@@ -79,7 +79,8 @@ _deadline: ContextVar[_Deadline | None] = ContextVar("symacct_deadline", default
 def within(seconds: float | Fraction) -> Iterator[None]:
     """Limits the `with` block to so many seconds of this thread's processor time.
 
-    A block within a block ends when the first of the two does. Nothing is caught here.
+    After them a check raises OutOfTimeError, which is not caught here. A block within a block ends
+    when the first of the two does.
 
     >>> with within(5), within(60):
     ...     remaining() <= 5
@@ -150,7 +151,10 @@ class Budget:
     def ask(
         self, share: float | Fraction, question: Callable[[], T], least_seconds: float = 0.0
     ) -> T | None:
-        """The answer in a share of the time left, or in `least_seconds` if longer; else None."""
+        """The answer in a share of the time left, or in `least_seconds` if that is longer.
+
+        None where the time runs out before. Errors of the question are raised.
+        """
         with suppress(OutOfTimeError), within(max(float(share) * self.remaining(), least_seconds)):
             return question()
         return None
@@ -161,9 +165,9 @@ class Budget:
 # A question that takes long shows a line where a person reads it, and removes it at the end.
 
 #: Seconds before a line is shown: most answers are there by then.
-_QUIET = 2.0
+_QUIET_SECONDS = 2.0
 #: Seconds between two lines, short enough that a person sees them move.
-_PACE = 0.2
+_PACE_SECONDS = 0.2
 #: The terminal's codes to go back to the start of a line and erase it.
 _ERASE_LINE = "\r\x1b[2K"
 #: Shows a line in the place of the one before.
@@ -172,7 +176,7 @@ Show: TypeAlias = Callable[[str], None]
 
 @dataclass(eq=False)
 class _Task:
-    """A task under way, and how much of it is done."""
+    """A task under way in words, with how much of it is done, of a total that may be None."""
 
     what: str
     total: int | None
@@ -259,10 +263,10 @@ class _Screen:
 
     def _watch(self) -> None:
         while self._watching:
-            time.sleep(_PACE)
+            time.sleep(_PACE_SECONDS)
             with self._lock:
                 self._watching = bool(self.tasks)
-                if self.tasks and time.monotonic() - self.tasks[0].started >= _QUIET:
+                if self.tasks and time.monotonic() - self.tasks[0].started >= _QUIET_SECONDS:
                     self._write(str(self.tasks[-1])[: shutil.get_terminal_size().columns - 1])
 
     def _write(self, line: str) -> None:
@@ -275,7 +279,7 @@ _screen = _Screen()
 
 
 def tell_so_far(answer: str) -> None:
-    """Shows the best answer so far in the line of the task under way."""
+    """Shows the best answer so far, in words, in the line of the innermost task under way."""
     _screen.tell(answer)
 
 
@@ -285,8 +289,8 @@ def progress(
 ) -> Iterator[Callable[[int], None]]:
     """Shows a task while the `with` block or the decorated function runs; it gives advance(count).
 
-    Of nested tasks the innermost is shown. A `piped` one is shown in one line even where standard
-    error is no terminal.
+    Of nested tasks the innermost is shown, on a terminal or in a notebook, after _QUIET_SECONDS and
+    only if `wanted`. A `piped` one is shown in one line even where standard error is no terminal.
     """
     task = _Task(what, total, done)
     show = _shown_by() if wanted else None

@@ -24,18 +24,18 @@ from functools import cache
 from types import FrameType, TracebackType
 from typing import Any
 
-#: Characters of a value in a message.
-_SHOWN = 120
-#: The first whole number that is too long for a person to read in a fraction.
-_LONG = 10**9
+#: The number of characters of a value that a message shows.
+_SHOWN_LENGTH = 120
+#: The smallest whole number that is too long for a person to read in a fraction.
+_LEAST_LONG = 10**9
 #: Digits up to which a decimal is printed in full, and those of a longer one.
-_WHOLE, _ABOUT = 17, 6
+_FULL_DIGITS, _ABOUT_DIGITS = 17, 6
 #: Bits of the mantissa of a float64.
 _FLOAT_BITS = 53
 #: Binary places up to which a fraction may have been stated by hand, as 0.375 has three.
-_PLACES = 40
+_STATED_PLACES = 40
 _SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = _SHOWN
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = _SHOWN_LENGTH
 #: Packages whose frames a notebook leaves out, because they say nothing about the user's call.
 _INSIDE = {"symacct", "mpmath", "contextlib", "IPython"}
 
@@ -49,15 +49,16 @@ def echo(value: object) -> str:
         text = " ".join(shown.split())
     # What no encoding can write is spelled out.
     text = text.encode("utf-8", "backslashreplace").decode()
-    return cut(text, _SHOWN)
+    return cut(text, _SHOWN_LENGTH)
 
 
 def cut(text: str, limit: int) -> str:
-    """The text, or both its ends where it is longer."""
+    """The text, or where it is longer than `limit` its first half and the last third of `limit`."""
     return text if len(text) <= limit else f"{text[: limit // 2]}…{text[-limit // 3 :]}"
 
 
 def _written(value: object) -> str:
+    """The value as text for a message, with whatever error its own repr raises."""
     if isinstance(value, list | tuple | set | frozenset | dict | str | bytes):
         return _SHORT.repr(value)
     if getattr(value, "__sympy__", False):
@@ -69,8 +70,8 @@ def _written(value: object) -> str:
 
 
 def is_long(*ends: int) -> bool:
-    """Is one of the ends of a fraction too long to be read?"""
-    return max(map(abs, ends)) >= _LONG
+    """Is one of these whole numbers, the ends of a fraction, too long to be read?"""
+    return max(map(abs, ends)) >= _LEAST_LONG
 
 
 def in_few_digits(x: Fraction) -> str:
@@ -83,24 +84,30 @@ def in_few_digits(x: Fraction) -> str:
     """
     if is_float(x):
         return f"{_plain(Decimal(repr(float(x))))} (as float64)"
-    whole = _divided(x, _WHOLE)
-    return _plain(whole.normalize()) if Fraction(whole) == x else f"≈ {_plain(_divided(x, _ABOUT))}"
+    whole = _divided(x, _FULL_DIGITS)
+    return (
+        _plain(whole.normalize())
+        if Fraction(whole) == x
+        else f"≈ {_plain(_divided(x, _ABOUT_DIGITS))}"
+    )
 
 
 def is_float(x: Fraction) -> bool:
     """Is this a float64 of many binary places, as 0.1 is and 0.375 is not?"""
     places = x.denominator.bit_length() - 1
-    is_small = abs(x) < 1 << _FLOAT_BITS - _PLACES  # as of so many places all floats are
-    return is_small and x.denominator == 1 << places and places > _PLACES and float(x) == x
+    is_small = abs(x) < 1 << _FLOAT_BITS - _STATED_PLACES  # as of so many places all floats are
+    return is_small and x.denominator == 1 << places and places > _STATED_PLACES and float(x) == x
 
 
 def _divided(x: Fraction, digits: int) -> Decimal:
+    """The fraction as a decimal of so many significant digits, rounded to the nearest."""
     wide = decimal.Context(digits, decimal.ROUND_HALF_EVEN, decimal.MIN_EMIN, decimal.MAX_EMAX)
     return wide.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
 def _plain(x: Decimal) -> str:
-    return f"{x:f}" if -6 < x.adjusted() < _WHOLE else f"{x:e}".replace("+", "")
+    """The text of a decimal, with an exponent only where it is far from 1."""
+    return f"{x:f}" if -6 < x.adjusted() < _FULL_DIGITS else f"{x:e}".replace("+", "")
 
 
 @cache
@@ -116,15 +123,15 @@ def formulas() -> type[Any]:
 
 
 def reason(error: OSError) -> str:
-    """What the system says is wrong, which not every error has."""
+    """The words of the system for an OSError, or the name of its class where it has none."""
     return error.strerror or str(error) or type(error).__name__
 
 
 def nearest(name_given: object, names: Iterable[str]) -> str | None:
-    """The known name that is most like the one found, if any is like it."""
+    """The known name most like the one found, whatever the case; None if none is like it."""
     names = list(names)
     lowered = {candidate.lower(): candidate for candidate in names}
-    name = name_given[:_SHOWN].lower() if isinstance(name_given, str) else ""
+    name = name_given[:_SHOWN_LENGTH].lower() if isinstance(name_given, str) else ""
     near = difflib.get_close_matches(name, lowered, n=1)
     return lowered[near[0]] if near else None
 

@@ -72,6 +72,7 @@ else:
 
 # --- exact numbers
 
+#: An exact number: rational, or an expression, which may have symbols.
 Exact: TypeAlias = Fraction | sympy.Expr
 #: An order: an int where it is whole, `INFINITY`, an expression where a formula is written.
 Order: TypeAlias = int | Fraction | float | sympy.Expr
@@ -92,7 +93,7 @@ _INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
 #: Bits of the mantissa of a float64, which a SymPy Float of this precision is taken to be.
 _FLOAT_BITS = 53
 #: The largest whole number that SymPy gets to simplify or to order; longer ones become symbols.
-_SHORT = 2**128
+_LARGEST_SHORT = 2**128
 
 
 def exact(value: Numeric, name: str = "number") -> Exact:
@@ -170,7 +171,11 @@ def binary(value: float | np.floating[Any]) -> Fraction:
 
 
 def order(value: Numeric) -> Order:
-    """A Rényi order α ∈ [1, ∞]: int where it is whole, else Fraction; `INFINITY`; or symbolic."""
+    """A Rényi order α ∈ [1, ∞]: int where it is whole, else Fraction; `INFINITY`; or symbolic.
+
+    A float is the decimal that it prints as. DomainError below 1 and for NaN, LimitError for
+    numbers of absurd size.
+    """
     if is_infinite(value):
         return INFINITY
     name = "order alpha"
@@ -183,18 +188,21 @@ def order(value: Numeric) -> Order:
 
 
 def array_order(value: float | np.floating[Any]) -> Order:
-    """An order of an array of float64, which is its binary value; `INFINITY`."""
+    """The order that a float64 of an array is: its exact binary value, or `INFINITY`."""
     return INFINITY if is_infinite(value) else order(binary(value))
 
 
 def directed_order(value: Numeric) -> Order:
-    """An order α ∈ [0, ∞] of a divergence of two laws, of which one direction is asked."""
+    """An order α ∈ [0, ∞] of the divergence of two laws in one direction, which may be below 1."""
     alpha = typed_value(value, "order alpha") if not is_infinite(value) else INFINITY
     return alpha if isinstance(alpha, Fraction) and 0 <= alpha < 1 else order(value)
 
 
 def is_real(alpha: sympy.Expr) -> bool:
-    """Does a symbolic order stand for the real ones between the whole ones, or for real ones?"""
+    """Does a symbolic order stand for real orders that are not whole?
+
+    It does where it, or a symbol in it, is stated not to be an integer; nothing stated is whole.
+    """
     if alpha.is_integer is None:
         return any(symbol.is_integer is False for symbol in alpha.free_symbols)
     return not alpha.is_integer
@@ -217,7 +225,10 @@ def is_infinite(value: object) -> bool:
 
 @cache
 def printers() -> tuple[type[Any], type[Any]]:
-    """SymPy's own without Python's limit on the digits of an integer, and one that is read back."""
+    """Two printers of SymPy expressions, for a reader and for a text that is read back.
+
+    Neither has Python's limit on the digits of an integer.
+    """
 
     class Numbers(formulas()):  # type: ignore[misc]  # made where SymPy is
         def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
@@ -244,7 +255,7 @@ def without_long_numbers(value: sympy.Expr) -> tuple[sympy.Expr, dict[sympy.Expr
     SymPy works e^(10^9999) out to all of its digits, to simplify or to order what it stands in.
     """
     numbers = value.atoms(sympy.Rational)
-    ends = {end for x in numbers for end in (abs(x.p), x.q) if end > _SHORT}
+    ends = {end for x in numbers for end in (abs(x.p), x.q) if end > _LARGEST_SHORT}
     names = {end: sympy.Dummy(positive=True) for end in ends}
     put = {x: names.get(abs(x.p), abs(x.p)) / names.get(x.q, sympy.S(x.q)) for x in numbers}
     put = {x: -size if x < 0 else size for x, size in put.items() if size.free_symbols}
@@ -257,7 +268,7 @@ def printer() -> type[Any]:
 
 
 def text(value: Exact) -> str:
-    """`value` as text that `exact` reads back: 5, 1/1000."""
+    """`value` as text that is read back as the same number: 5, 1/1000, or a formula."""
     if isinstance(value, Fraction):
         # flint's integers have no cap on the digits of a conversion, Python's do.
         numerator = str(flint.fmpz(value.numerator))
@@ -286,6 +297,7 @@ def expression(value: Exact | int) -> sympy.Expr:
 
 
 def _bounded(value: _Rational, name: str) -> _Rational:
+    """The rational number; LimitError where it has more bits than the limit parameter_bits."""
     size = max(value.numerator.bit_length(), value.denominator.bit_length())
     limits.check("parameter_bits", size, f"{name} in bits")
     return value
@@ -322,6 +334,7 @@ def _decimal(digits: str, exponent: str | None, name: str) -> Fraction:
 
 
 def _from_decimal(value: Decimal, name: str) -> Fraction:
+    """The fraction that a Decimal is; DomainError for NaN and infinities, LimitError for size."""
     if not value.is_finite():
         raise DomainError(f"{name}: found {echo(value)}, needed a finite number")
     limits.check("parameter_bits", 3 * abs(value.adjusted()), f"{name} in bits")
@@ -329,6 +342,7 @@ def _from_decimal(value: Decimal, name: str) -> Fraction:
 
 
 def _from_mpf(value: mpmath.mpf | sympy.Float, name: str) -> Fraction:
+    """The binary fraction that an mpf is; DomainError for NaN and infinities, else LimitError."""
     sign, mantissa, power, _ = value._mpf_
     if not mantissa and power:
         raise DomainError(f"{name}: found {echo(value)}, needed a finite number")
@@ -356,7 +370,10 @@ def _check_shape(value: sympy.Basic, name: str) -> None:
 
 
 def _from_sympy(value: sympy.Basic, name: str) -> Exact:
-    """The fraction of a rational SymPy number, or the real expression itself."""
+    """The fraction of a rational SymPy number, or the expression, its floats made exact.
+
+    DomainError for what is known not to be real or finite, LimitError for one too large to walk.
+    """
     if isinstance(value, sympy.Rational):
         return _bounded(Fraction(int(value.p), int(value.q)), name)
     if isinstance(value, sympy.Float):

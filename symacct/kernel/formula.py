@@ -40,7 +40,10 @@ _TOKEN = re.compile(
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The tokens of a text and the end, or those up to the first sign that is no token."""
+    """The tokens of a text and an "end", or those up to an "unknown" sign, which is no token.
+
+    LimitError for brackets nested too deep.
+    """
     tokens: list[Token] = []
     place, depth, last = 0, 0, len(text.rstrip())
     while place < last:
@@ -64,7 +67,10 @@ def tokens_of(text: str) -> list[Token]:
 
 @singledispatch
 def value_text(value: object) -> str:
-    """The text of a field that is no node, as Python with the same meaning."""
+    """The text of a field that is no node, as Python with the same meaning.
+
+    A function of the user's is named only, and cannot be read back.
+    """
     if isinstance(value, sympy.Expr) and value.is_Rational:
         value = Fraction(int(value.p), int(value.q))
     if isinstance(value, sympy.Expr):
@@ -80,7 +86,7 @@ def value_text(value: object) -> str:
 
 
 def plain_text(value: object) -> str:
-    """The text of a field that is no node and no formula, as its constructor takes it."""
+    """The text of a field that is no node, without quotes, as its constructor takes it."""
     if isinstance(value, Fraction | sympy.Expr) or type(value) is int:
         return exact.text(value if isinstance(value, sympy.Expr) else Fraction(value))
     if isinstance(value, Adjacency):
@@ -134,7 +140,8 @@ def formula_text(value: sympy.Expr) -> str:
 def parse_formula(text: str, symbol: sympy.Symbol, more: Iterable[str] = ()) -> sympy.Expr:
     """The formula of a text in one bare symbol, such as "alpha/50 + log(2)".
 
-    `more` names further functions of SymPy's, of one number each.
+    `more` names further functions of SymPy's, of one number each. ParseError for what is no
+    formula, LimitError for a text or numbers too long.
     """
     further = {name: _formula_head(name, 1, _function(name)) for name in more}
     reader = Reader(text, HEADS | further, {symbol.name: symbol})
@@ -147,7 +154,10 @@ _OPENING = {")": "(", "]": "["}
 
 
 class Reader:
-    """A parser of the grammar above by recursive descent; a subclass adds names and meanings."""
+    """A parser of the grammar above by recursive descent; a subclass adds names and meanings.
+
+    `heads` are the functions that a text may call, and `names` the values of bare names.
+    """
 
     def __init__(
         self, text: str, heads: Mapping[str, Callable[..., Any]], names: Mapping[str, Any]
@@ -163,7 +173,7 @@ class Reader:
         self.names = {**CONSTANTS, **names}
 
     def whole(self) -> Any:
-        """The value of the whole text."""
+        """The value of the whole text; ParseError where it is not of the grammar."""
         value = self.sum()
         self.expect("end")
         self.check(value)
@@ -342,6 +352,7 @@ class Reader:
             raise self.error(f"found {token.text} alone, needed {token.text}(…)", token.column)
         raise self.unknown(token, self.names, self.needed)
 
+    #: What an error about an unknown bare name, or about one that is called, says is needed.
     needed = "a number"
     called = "a function such as log(2)"
 

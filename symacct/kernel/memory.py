@@ -18,13 +18,13 @@ from symacct.kernel.errors import DomainError
 #
 # A forked child must not inherit a lock that is held by a thread which is not in it.
 
-#: Each lock with what has to be done if it was held when the process forked.
+#: Each lock with what has to be done in the child if it was held when the process forked.
 _locks: WeakKeyDictionary[Any, Callable[[], None]] = WeakKeyDictionary()
 _V = TypeVar("_V")
 
 
 def new_lock(reset: Callable[[], None] = lambda: None) -> Any:
-    """A reentrant lock, freed and `reset` in a forked child if another thread holds it."""
+    """A reentrant lock, freed in a forked child if another thread held it, and `reset` called."""
     lock = threading.RLock()
     _locks[lock] = reset
     return lock
@@ -60,7 +60,10 @@ class Homes:
         self._modules.append(module)
 
     def open(self) -> None:
-        """Imports the modules once; other threads wait, but a module being imported does not."""
+        """Imports the modules once; other threads wait, but a module being imported does not.
+
+        After an error in a module, all are imported again at the next reading.
+        """
         if not self._modules:
             return
         with self._lock:
@@ -80,7 +83,10 @@ HOMES: defaultdict[str, Homes] = defaultdict(Homes)
 
 
 class cached_property(Generic[_V]):  # noqa: N801  # named as what it stands for
-    """A functools.cached_property without the lock that it has up to Python 3.11."""
+    """A functools.cached_property without the lock that it has up to Python 3.11.
+
+    Two threads may compute the value at once; the last one is kept in the owner's `__dict__`.
+    """
 
     def __init__(self, compute: Callable[[Any], _V]) -> None:
         self.compute = compute
@@ -129,7 +135,10 @@ class Remembered(dict[Any, Any]):
         yield from (key for key in list(self.older) if key not in self)
 
     def forget(self, limit: int) -> None:
-        """Forgets all but the `limit` youngest values."""
+        """Forgets the values that were read or written longest ago, beyond `limit` of them.
+
+        Where the young ones are over half the limit, they become the older ones, and those go.
+        """
         if 2 * len(self) <= limit:
             if len(self) + len(self.older) > limit:
                 for key in list(islice(self.older, len(self) + len(self.older) - limit)):
@@ -151,7 +160,7 @@ def _is_of_package(kind: type) -> bool:
 
 
 class Interned:
-    """An immutable record of its constructor's arguments; equal ones are one object.
+    """An immutable record of its constructor's arguments; equal ones are one object while it lives.
 
     A class has a `__new__` that ends in `cls._intern(field=value, ...)`.
     """
@@ -179,12 +188,15 @@ class Interned:
 
     @classmethod
     def _intern(cls, **fields: object) -> Self:
-        """The one record of this class with these fields."""
+        """The one record of this class with these fields, which are hashable and in exact form."""
         return cls._interned(tuple(fields.values()), **fields)
 
     @classmethod
     def _interned(cls, key: Hashable, **fields: object) -> Self:
-        """The one record of this class and key, made with these fields if there is none."""
+        """The one record of this class and key, made with these fields if there is none.
+
+        A lock is held while it is made, in which `_settle` runs.
+        """
         with _interning:
             record = Interned._nodes.get((cls, key))
             if record is None:
@@ -199,7 +211,10 @@ class Interned:
         raise NotImplementedError
 
     def _derived(self, name: str) -> dict[Any, Any]:
-        """The table of this name for values derived from the record, kept as long as it is."""
+        """The table of this name for values derived from the record, kept as long as it is.
+
+        It never forgets, unlike the accountant's tables.
+        """
         tables: dict[str, dict[Any, Any]] = self.__dict__.setdefault("_tables", {})
         return tables.setdefault(name, {})
 

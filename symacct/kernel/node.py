@@ -54,7 +54,7 @@ _MATH_MARK = "$"
 
 
 def pieces(template: str) -> list[tuple[str, bool]]:
-    """The parts of a template, each with whether it is mathematics.
+    """The parts of a template that are not empty, each with whether it is mathematics.
 
     >>> pieces("a rate $γ <= 1/5$ of it")
     [('a rate ', False), ('γ <= 1/5', True), (' of it', False)]
@@ -98,7 +98,7 @@ class Pressing(str):
 
 
 class Counted(str):
-    """A parameter in words, which {steps:step} in a template counts: one step, 16 steps."""
+    """A count in words, to which {steps:step} in a template gives its noun: one step, 16 steps."""
 
     __slots__ = ()
 
@@ -134,9 +134,9 @@ class Node(Interned, NodeQuestions):
 
     claim: Claim
     depth: int
-    #: Arguments that JSON leaves out where they are at their default, as older documents do.
+    #: The arguments that JSON leaves out where they are at their default, as older documents do.
     json_optional: ClassVar[tuple[str, ...]] = ()
-    #: Arguments of older documents that others have replaced, with what to write now.
+    #: The arguments of older documents that others have replaced, with what to write now.
     json_former: ClassVar[Mapping[str, str]] = {}
     #: The names of its other constructors, which a text may call as well.
     makers: ClassVar[tuple[str, ...]] = ()
@@ -145,11 +145,12 @@ class Node(Interned, NodeQuestions):
     #: The order up to which ε(α)/α is proved to be at most ε(1), and so is zCDP's ρ
     #: (docs/proofs/currencies.md, Lemma concentrated).
     steepest_up_to: Order = 1
-    #: Does it hold only for the number of records that it states?
+    #: Does it hold only for the number of records that it states, so that no sample may change it?
     counts_records: bool = False
-    #: The rate γ at which it draws records at random, if it does.
+    #: The rate γ ∈ [0, 1] at which it draws records at random; None where it draws none.
     sampling_rate: Exact | None = None
-    #: The order up to which the curve between whole orders is the hull of its values at these.
+    #: The order up to which the curve between whole orders is the lower convex hull of its CGF's
+    #: values at these; 0 where it is none.
     hull_up_to: Order = 0
     #: Is it 0-DP by its statement?
     tells_nothing: bool = False
@@ -165,7 +166,10 @@ class Node(Interned, NodeQuestions):
     stated_by: str = "parameters"
 
     def _settle(self, fields: dict[str, Any]) -> None:
-        """Depth and claim of a new node; errors of adjacency and soundness are raised here."""
+        """Sets the fields, the depth and the claim of a new node.
+
+        LimitError for a nesting too deep; errors of adjacency and soundness are raised here, too.
+        """
         # PureDP's parameter epsilon must not hide the question .epsilon(delta), and so on.
         hidden = {name for name in fields if hasattr(type(self), name)} - {"adjacency"}
         self.__dict__.update({k: v for k, v in fields.items() if k not in hidden})
@@ -193,7 +197,7 @@ class Node(Interned, NodeQuestions):
 
     @property
     def parts(self) -> Mapping[Node, Any]:
-        """The nodes this one was made of, and how often each is run."""
+        """The nodes this one was made of, and how often each is run: a number or an expression."""
         return dict.fromkeys(self.children, 1)
 
     @cached_property
@@ -227,7 +231,7 @@ class Node(Interned, NodeQuestions):
         return False
 
     def for_group(self, size: int) -> Node | None:
-        """The mechanism whose laws are this one's for groups of `size` records; None for none.
+        """The mechanism whose laws are this one's for groups of `size` >= 1 records; None for none.
 
         For noise it is the noise with `size` times the sensitivity.
         """
@@ -253,7 +257,7 @@ class Node(Interned, NodeQuestions):
         return {name: v for name, v in self.fields().items() if not isinstance(v, Node)}
 
     def walk(self) -> Iterator[Node]:
-        """Every distinct node below and including this one, children before parents."""
+        """Every distinct node below this one and this one, each once, children before parents."""
         return chain(self._below, (self,))
 
     @cached_property
@@ -311,7 +315,10 @@ class Node(Interned, NodeQuestions):
         return symbols
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
-        """A copy of this node with other children and other symbolic parameters."""
+        """A copy with other children, one for each in `nodes`, and other symbolic parameters.
+
+        `replace` gives the exact value of each expression.
+        """
         fields = self.fields()
         for name, value in fields.items():
             if isinstance(value, Node):
@@ -321,9 +328,10 @@ class Node(Interned, NodeQuestions):
         return type(self)(**fields)
 
     def _of_same_curve(self) -> tuple[Node, str]:
-        """A node with the same curve and the reason for that; itself and "" for none.
+        """A node with the same curve, about which more is proved, and the reason in words.
 
-        The children are taken to be rewritten already.
+        Itself and "" for none. The children are taken to be rewritten already. A class that
+        overrides it guarantees that the curve is the same.
         """
         return self, ""
 
@@ -359,7 +367,7 @@ class Node(Interned, NodeQuestions):
         return self if type(other) is int and other == 0 else NotImplemented
 
     def __mul__(self, count: object) -> Node:
-        """The mechanism run `count` times."""
+        """The mechanism run `count` times, a whole number >= 0 or an expression for one."""
         return NotImplemented if isinstance(count, Node) else kinds()["Compose"]({self: count})
 
     __rmul__ = __mul__
@@ -469,7 +477,7 @@ class Node(Interned, NodeQuestions):
 
 
 def kinds() -> dict[str, Callable[..., Node]]:
-    """The constructor of every kind of node by its name: the only names a text may use."""
+    """The constructor of every kind of node by its name, users' too: the only names of a text."""
     HOMES["nodes"].open()
     return dict(Node._kinds)
 
@@ -486,7 +494,7 @@ def as_node(value: object, subject: str) -> Node:
 
 # --- what verify asks
 
-#: A parameter's value as text, or two ends between which it is drawn log-uniformly.
+#: A parameter's value as exact text, or two ends between which it is drawn log-uniformly.
 Size = str | tuple[float, float]
 #: Noise from almost none to very much, in units of the sensitivity.
 _NOISE_SCALES: tuple[Size, ...] = (
@@ -522,7 +530,7 @@ class AskedValues:
     rest: tuple[str, ...] = ()
     #: Levels of the second parameter, each asked with each level of the other factors.
     rest_covered: tuple[str, ...] = ()
-    #: Is the first parameter the scale of the noise, in the units of the query?
+    #: Is the first parameter the scale of the noise, in the unit of the query?
     is_scale: bool = True
     #: Is the first parameter a probability, whose distance from 1 is drawn?
     is_probability: bool = False
@@ -599,18 +607,21 @@ class Mechanism(Node):
         return False
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        """α ↦ ε(α) at exact 1 < α < ∞; a class gives this, or `excess` instead."""
+        """α ↦ ε(α) in nats at exact 1 < α < ∞, or at an array of floats in float64.
+
+        A class gives this, or `excess` instead. It is not asked where `finite_up_to` says ∞.
+        """
         excess = self.excess_in(ctx)
         if excess is None:
             raise NotImplementedError(f"{type(self).__name__} has neither curve nor excess")
         return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
 
     def excess(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
-        """The function α ↦ e^{(α−1)ε(α)} − 1, where it is the simpler one."""
+        """α ↦ e^{(α−1)ε(α)} − 1 at 1 < α < ∞, where it is the simpler formula; else None."""
         return None
 
     def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
-        """The excess by a formula in which nothing cancels, for arithmetics that round."""
+        """The excess by a formula in which nothing cancels, for arithmetics that round; or None."""
         return self.excess(ctx)
 
     def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
@@ -621,7 +632,7 @@ class Mechanism(Node):
         return None
 
     def excess_in(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
-        """The excess in the form for the arithmetic: the stable one where it rounds."""
+        """The excess in the form for the arithmetic: the stable one where it rounds; or None."""
         return self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
 
     def excesses(self, ctx: Arithmetic) -> Iterator[Number]:
@@ -633,7 +644,11 @@ class Mechanism(Node):
         return map(self.within(ctx, direct), count(2))
 
     def is_finite_at(self, alpha: Order) -> Any:
-        """Is the curve finite at α? With free symbols the answer is SymPy's condition on them."""
+        """Is the curve finite at α, as `finite_up_to` states?
+
+        With free symbols the answer is SymPy's condition on them. DomainError for a float as the
+        end.
+        """
         end = self.finite_up_to
         if end == INFINITY:
             return True
@@ -649,7 +664,10 @@ class Mechanism(Node):
     def within(
         self, ctx: Arithmetic, of_order: Callable[[Order], Number]
     ) -> Callable[[Order], Number]:
-        """The function of the order with ∞ where the curve is; symbolic orders count as finite."""
+        """The function of the order, but ∞ where the curve is stated to be infinite.
+
+        Symbolic orders for which that is open count as finite.
+        """
         if self.finite_up_to == INFINITY:
             return of_order
 
@@ -660,11 +678,11 @@ class Mechanism(Node):
         return order_by_order(ctx, value)
 
     def at_one(self, ctx: Arithmetic) -> Number:
-        """ε(1), the Kullback–Leibler bound."""
+        """ε(1) in nats, the Kullback–Leibler divergence, which may be ∞."""
         raise self._unwritten("at_one", "ε(1), the limit of ε(α) at α = 1")
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        """ε(∞), the pure-DP bound."""
+        """ε(∞) in nats, the pure-DP ε, which may be ∞."""
         raise self._unwritten("at_infinity", "ε(∞), ctx.number(INFINITY) if it is not finite")
 
     def _unwritten(self, name: str, meaning: str) -> NotImplementedError:
@@ -679,7 +697,10 @@ class Mechanism(Node):
         return relation
 
     def for_group(self, size: int) -> Node | None:
-        """The noise for `size` times the sensitivity, of the class that states `noise_scale`."""
+        """The noise for `size` times the sensitivity, of the class that states `noise_scale`.
+
+        None where none states it.
+        """
         if not self.noise_scale:
             return None
         family: Any = next(base for base in type(self).__mro__ if "noise_scale" in vars(base))
@@ -688,12 +709,16 @@ class Mechanism(Node):
         return noise_of_group
 
     def _infer(self) -> Claim:
+        """The claim that the class states; SoundnessError for a curve that bounds nothing."""
         kind = combine([self.kind], type(self).__name__)
         return Claim(kind, self.stated_adjacency(), sources=(self.source,))
 
 
 def order_by_order(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callable[[Order], Number]:
-    """The curve, which decides something at each exact order, for arrays of orders as well."""
+    """A curve that decides something at each exact order, for flat arrays of orders as well.
+
+    In float64 each order of an array is asked by itself.
+    """
 
     def each(alpha: Order) -> Any:
         if isinstance(alpha, np.ndarray):
@@ -727,7 +752,10 @@ def _classes_of_curve(cls: type[Mechanism]) -> list[type[Mechanism]]:
 
 
 def _statements_needed(cls: type[Mechanism], classes: list[type[Mechanism]]) -> set[str]:
-    """The attributes that the classes which define a curve have to state of it."""
+    """The attributes that the classes which define a curve have to state of it.
+
+    Those that a base class beyond them states are stated anew, as the curve is another one.
+    """
     kind = next((base.__dict__["kind"] for base in classes if "kind" in base.__dict__), None)
     bases = cls.__mro__[len(classes) : cls.__mro__.index(Mechanism)]
     restated = {name for base in bases for name in base.__dict__ if name in _REMEDIES}

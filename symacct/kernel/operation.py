@@ -31,7 +31,7 @@ from symacct.kernel.theorem_registry import answering_always, bounding
 
 # --- operations
 
-#: An order by which an operation's claim is inferred: theorems about it hold at whole orders >= 2.
+#: The order by which an operation's claim is inferred: theorems about it hold at whole orders >= 2.
 TYPICAL_ORDER = 2
 
 
@@ -63,7 +63,10 @@ class Operation(Node):
         return super()._interned(key, **fields)
 
     def carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
-        """The premises as claims for the relation of the result; AdjacencyError where none fit."""
+        """The premises, claims about curves it reads, as claims for the relation of the result.
+
+        AdjacencyError, about `what`, where one is for another relation than the operation reads.
+        """
         if self.fixed_adjacency == self.read_adjacency:
             return list(premises)
         what = f"{what}, which reads the mechanism for {self.read_adjacency} neighbours"
@@ -91,7 +94,11 @@ class Operation(Node):
             )
 
     def _infer(self) -> Claim:
-        """The claim of the first theorem about the operation that has a value at every order."""
+        """The claim by the first theorem about the operation that has a value at every order.
+
+        DomainError where the parts are for different numbers of records, and the errors of
+        `bounding` where nothing is proved.
+        """
         self._refuse_other_sizes()
         premises = [child.claim for child in self.children]
         lower = any(claim.kind is Kind.LOWER for claim in premises)
@@ -108,8 +115,8 @@ class Operation(Node):
 
 #: A number of runs: a whole number, or a SymPy expression that stands for one.
 Count: TypeAlias = int | sympy.Expr
-#: The number of runs below which an error prints a fraction's value, ten digits of which suffice.
-_MOST_SPELLED = 10**9
+#: The number of runs below which an error gives the value of a fraction of one, in ten digits.
+_MOST_SHOWN_RUNS = 10**9
 
 
 class Compose(Operation):
@@ -158,7 +165,7 @@ class Compose(Operation):
 
     @property
     def runs(self) -> Count:
-        """The number of runs of all parts."""
+        """The number of runs of all parts together."""
         return sum(self.terms.values())
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
@@ -186,7 +193,10 @@ class Compose(Operation):
         return type(self)._of(counts)
 
     def _infer(self) -> Claim:
-        """The claim of a sum of curves; by theorems where the parts' directions conflict."""
+        """The claim of a sum of curves; by theorems where the parts' directions conflict.
+
+        DomainError, AdjacencyError or SoundnessError where the parts do not go together.
+        """
         self._refuse_other_sizes()
         subject = "Compose"
         adjacency: Adjacency = EITHER
@@ -202,7 +212,10 @@ class Compose(Operation):
 
 
 def _add_runs(counts: dict[Node, Count], part: object, times: Count, depth: int = 0) -> None:
-    """Adds `times` runs of a part to the counts: a node, a mapping of counts, or an iterable."""
+    """Adds `times` runs of a part to `counts`: of a node, a mapping of counts, or an iterable.
+
+    Compositions are taken apart. DomainError for anything else, LimitError for too much of it.
+    """
     if times == 0 and isinstance(part, Node):
         pass  # a mechanism that is run 0 times is no part
     elif isinstance(part, Compose):
@@ -238,7 +251,11 @@ def _parsed_count(count: Numeric) -> Count:
             if number.is_integer is False or number.is_negative:
                 raise DomainError(f"{name}: found {echo(count)}, needed a whole number >= 0")
             return number
-        if isinstance(number, Fraction) and number.denominator > 1 and 0 < number < _MOST_SPELLED:
+        if (
+            isinstance(number, Fraction)
+            and number.denominator > 1
+            and 0 < number < _MOST_SHOWN_RUNS
+        ):
             # A run begun is a run: epochs·n/batch is not rounded for the user, but said to be.
             raise DomainError(
                 f"{name}: found {float(number):,.10g}, needed a whole number >= 0: "

@@ -25,12 +25,12 @@ from symacct.kernel.exact import Exact, Numeric, Order, exact, expression, sympy
 # and which of two numbers is the larger. Whatever a text or a substitution asks for is measured
 # first.
 
-#: Bits at which the size of a constant is computed in turn, until it is known.
-_PRECISIONS = (64, 256, 1024, 4096)
+#: The precisions, in bits, at which the size of a constant is computed in turn until it is known.
+_SIZE_PRECISIONS = (64, 256, 1024, 4096)
 
 
 def added(parts: Iterable[Exact]) -> Exact:
-    """Σ parts."""
+    """Σ parts, exactly; LimitError where SymPy would have to form numbers that are too long."""
     values = list(parts)
     if all(isinstance(value, Fraction) for value in values):
         return reduce(lambda total, value: exact(total + value), values, Fraction(0))
@@ -39,7 +39,7 @@ def added(parts: Iterable[Exact]) -> Exact:
 
 
 def multiplied(left: Exact, right: Exact) -> Exact:
-    """left · right."""
+    """left · right, exactly; LimitError where SymPy would form or factor too long numbers."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
         return exact(left * right)
     _check_bits(bits(left) + bits(right), "product")
@@ -54,7 +54,10 @@ def divided(left: Exact, right: Exact) -> Exact:
 
 
 def raised(base: Exact, exponent: Exact) -> Exact:
-    """base ** exponent."""
+    """base ** exponent, exactly; DomainError for a division by 0, LimitError for a power too long.
+
+    It is measured before SymPy works it out.
+    """
     whole = isinstance(exponent, Fraction) and exponent.denominator == 1
     if base == 0 and isinstance(exponent, Fraction) and exponent < 0:
         raise DomainError("found a division by 0")
@@ -70,7 +73,7 @@ def raised(base: Exact, exponent: Exact) -> Exact:
 
 
 def called(head: Callable[..., Any], values: Iterable[Exact]) -> Exact:
-    """head(values), `head` being a function of SymPy's."""
+    """head(values) for a function of SymPy's; LimitError for arguments too long or too many."""
     arguments = list(values)
     if head is sympy.exp:
         return raised(sympy.E, *arguments)
@@ -80,7 +83,7 @@ def called(head: Callable[..., Any], values: Iterable[Exact]) -> Exact:
 
 
 def replaced(formula: sympy.Expr, values: Mapping[Any, Exact]) -> Exact:
-    """The formula with symbols replaced, rebuilt from below."""
+    """The formula with symbols replaced by exact values, rebuilt from below within the limits."""
     if formula in values:
         return values[formula]
     if not formula.args or not formula.free_symbols:
@@ -99,7 +102,7 @@ def replaced(formula: sympy.Expr, values: Mapping[Any, Exact]) -> Exact:
 
 
 def _checked(value: sympy.Expr) -> Exact:
-    """The value, if it is real and its size within the limits."""
+    """The exact value of what SymPy made; LimitError for its size, DomainError if not real."""
     if not value.has(sympy.nan, sympy.zoo, sympy.oo, sympy.I):
         _check_bits(bits(value), "result")
         check_magnitude(value)
@@ -107,10 +110,12 @@ def _checked(value: sympy.Expr) -> Exact:
 
 
 def _check_bits(size: int, what: str) -> None:
+    """LimitError for more bits than the limit parameter_bits."""
     limits.check("parameter_bits", size, f"{what}, in bits")
 
 
 def _check_radicand(bits: int) -> None:
+    """LimitError for more bits under a root, where SymPy factors, than the limit root_bits."""
     limits.check("root_bits", bits, "what stands under a root, in bits")
 
 
@@ -119,7 +124,7 @@ def check_magnitude(value: sympy.Expr) -> None:
     if value.free_symbols:
         return
     limit = limits.current().parameter_bits
-    for bits in _PRECISIONS:
+    for bits in _SIZE_PRECISIONS:
         ball = _ball(value, bits)
         if ball.is_finite():
             low, high = ball.abs_lower(), ball.abs_upper()
@@ -132,14 +137,14 @@ def check_magnitude(value: sympy.Expr) -> None:
 
 
 def _log2(x: arb) -> int:
-    """About |log₂ x|, as far as it is of interest."""
+    """About |log₂ x|, rounded up, of a ball x > 0; 10^15 for all that is more."""
     size = abs(x.log() / arb(2).log()).abs_upper()
     return int(float(size)) + 1 if size < 1e15 else 10**15
 
 
 @lru_cache(maxsize=4096)
 def _ball(value: sympy.Expr, bits: int) -> arb:
-    """The constant as a ball at this precision, from those of its parts."""
+    """The constant as a ball at this precision, from those of its parts; remembered."""
     parts = {part: _ball(part, bits) for part in value.args if not value.is_Rational}
     with precision(bits):
         ball: arb = evaluate(BALL, value, parts)
@@ -147,7 +152,7 @@ def _ball(value: sympy.Expr, bits: int) -> arb:
 
 
 def bits(value: Exact) -> int:
-    """The bits of all numerators and denominators in it."""
+    """The bits of all numerators and denominators in an exact value together; ±1 has none."""
     if isinstance(value, Fraction):
         return _size(value)
     return _bits_of(value)
@@ -155,6 +160,7 @@ def bits(value: Exact) -> int:
 
 @lru_cache(maxsize=4096)
 def _bits_of(value: sympy.Expr) -> int:
+    """The bits of all rationals in an expression together."""
     if isinstance(value, sympy.Rational):
         return _size(Fraction(int(value.p), int(value.q)))
     return sum(map(_bits_of, value.args))
@@ -166,7 +172,7 @@ def _size(value: Fraction) -> int:
 
 
 def _largest(value: Exact) -> int:
-    """The largest numerator in an exponent, rounded up where it is a fraction."""
+    """By what a power multiplies bits at most: |exponent|, rounded up, or its largest numerator."""
     if isinstance(value, Fraction):
         return -(-abs(value.numerator) // value.denominator)
     rationals = value.atoms(sympy.Rational)
@@ -174,12 +180,13 @@ def _largest(value: Exact) -> int:
 
 
 def _radicand(value: Exact) -> int:
-    """The bits of the numbers under its roots."""
+    """The bits of the numbers under the roots of a product, which SymPy multiplies and factors."""
     return 0 if isinstance(value, Fraction) else _radicand_of(value)
 
 
 @lru_cache(maxsize=4096)
 def _radicand_of(value: sympy.Expr) -> int:
+    """The bits under the roots of an expression that is a power or a product; 0 of another."""
     if isinstance(value, sympy.Pow) and not isinstance(value.exp, sympy.Integer):
         return _under_root(value.base, exact(value.exp))
     return sum(map(_radicand_of, value.args)) if isinstance(value, sympy.Mul) else 0
@@ -209,7 +216,7 @@ def _left(n: int, exponent: Fraction) -> int:
 
 
 def floor_order(alpha: Order | np.ndarray) -> Order | np.ndarray:
-    """⌊α⌋ for an exact order, a symbol, or an array of orders."""
+    """⌊α⌋ for an exact finite order, a symbol, or an array of orders."""
     if isinstance(alpha, np.ndarray):
         return np.floor(alpha)
     return sympy.floor(alpha) if isinstance(alpha, sympy.Expr) else math.floor(alpha)
@@ -225,52 +232,59 @@ def at_least_two(alpha: Order | np.ndarray) -> Order | np.ndarray:
 
 
 # --- parameters
+#
+# Each function gives a parameter's exact value, or raises DomainError about its name. Of a formula
+# with symbols only what is certainly out of the domain is refused.
 
-#: number ↦ whether it holds, of a rational, an expression or a ball; of balls where it is certain.
+#: A rational, an expression or a ball ↦ whether the condition holds; of a ball, certainly.
 Condition: TypeAlias = Callable[[Any], Any]
-#: Bits of all integers in a formula up to which SymPy decides its sign; beyond, it takes long.
-_DECIDED_BITS = 2**12
+#: Bits of all integers in a formula with symbols up to which SymPy decides its sign. It would take
+#: long beyond, and the condition is taken as the user's assumption.
+_MOST_DECIDED_BITS = 2**12
 
 
 def positive(value: Numeric, name: str) -> Exact:
-    """A number > 0."""
+    """The exact value of a number > 0."""
     return _within(value, name, "> 0", (lambda x: x > 0,))
 
 
 def nonnegative(value: Numeric, name: str) -> Exact:
-    """A number >= 0."""
+    """The exact value of a number >= 0."""
     return _within(value, name, ">= 0", (lambda x: x >= 0,))
 
 
 def above_one(value: Numeric, name: str) -> Exact:
-    """A number > 1."""
+    """The exact value of a number > 1."""
     return _within(value, name, "> 1", (lambda x: x - 1 > 0,))
 
 
 def above_minus_one(value: Numeric, name: str) -> Exact:
-    """A number > −1."""
+    """The exact value of a number > −1."""
     return _within(value, name, "> -1", (lambda x: x + 1 > 0,))
 
 
 def rate(value: Numeric, name: str) -> Exact:
-    """A sampling rate in [0, 1]."""
+    """The exact value of a sampling rate in [0, 1]."""
     conditions = (lambda x: x >= 0, lambda x: 1 - x >= 0)
     return _within(value, name, "0 <= rate <= 1", conditions)
 
 
 def delta_or_one(value: Numeric, name: str) -> Exact:
-    """A δ in [0, 1]."""
+    """The exact value of a δ in [0, 1]."""
     return _within(value, name, "0 <= delta <= 1", (lambda x: x >= 0, lambda x: 1 - x >= 0))
 
 
 def probability(value: Numeric, name: str) -> Exact:
-    """A probability strictly between 0 and 1."""
+    """The exact value of a probability strictly between 0 and 1."""
     conditions = (lambda x: x > 0, lambda x: 1 - x > 0)
     return _within(value, name, "0 < probability < 1", conditions)
 
 
 def whole(value: Numeric, name: str, least: int = 0) -> int:
-    """A whole number >= `least`, on which it depends what an expression is made of."""
+    """A whole number >= `least`; DomainError, about `name`, for others and for open symbols.
+
+    What an expression is made of depends on it, so that it has to be a number.
+    """
     number = typed_value(value, name)
     if isinstance(number, sympy.Expr) and number.free_symbols:
         raise DomainError(
@@ -287,7 +301,7 @@ def whole(value: Numeric, name: str, least: int = 0) -> int:
 
 
 def number_of_trials(value: Numeric, name: str) -> Fraction:
-    """A whole number >= 1."""
+    """A whole number >= 1, as a Fraction."""
     return Fraction(whole(value, name, least=1))
 
 
@@ -297,7 +311,10 @@ def number_of_records(value: Numeric | None, name: str) -> int | None:
 
 
 def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition, ...]) -> Exact:
-    """The exact number, of which the conditions hold."""
+    """The exact number, of which all conditions hold; DomainError with what is `needed` if not.
+
+    DomainError also where it has the symbol α; PrecisionError where no ball decides a condition.
+    """
     number = typed_value(value, name)
     if not isinstance(number, Fraction) and symbols.alpha in number.free_symbols:
         raise DomainError(
@@ -311,10 +328,13 @@ def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition,
 
 
 def _holds(condition: Condition, number: sympy.Expr, name: str) -> bool:
-    """Does it hold of a formula? What symbols leave open is taken as the user's assumption."""
+    """Does it hold of a formula? What symbols leave open is taken as the user's assumption.
+
+    PrecisionError for a constant too close to the edge.
+    """
     if number.free_symbols:
         # SymPy takes long over large integers.
-        return bits(number) > _DECIDED_BITS or condition(number) is not sympy.false
+        return bits(number) > _MOST_DECIDED_BITS or condition(number) is not sympy.false
 
     def ball_holds(x: arb) -> bool | None:
         # A ball comparison is True only where it is certain.
@@ -330,12 +350,12 @@ def _holds(condition: Condition, number: sympy.Expr, name: str) -> bool:
 
 
 def _certainly_not(condition: Condition, x: arb) -> bool:
-    """No point of the ball satisfies the condition: neither of its ends does."""
+    """Does no point of a ball without 0 satisfy a monotone condition, because neither end does?"""
     return not condition(x.lower()) and not condition(x.upper()) and not x.contains(0)
 
 
 def given_delta(delta: Numeric) -> Fraction:
-    """A δ in [0, 1)."""
+    """A rational δ in [0, 1), for which ε is asked; DomainError for others."""
     value = nonnegative(delta, "delta")
     if not isinstance(value, Fraction) or value >= 1:
         raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
@@ -343,7 +363,7 @@ def given_delta(delta: Numeric) -> Fraction:
 
 
 def rational(value: Numeric, name: str) -> Fraction:
-    """A rational number >= 0: an ε, a λ, a parameter of a baseline."""
+    """A rational number >= 0: an ε, a λ, a parameter of a baseline; DomainError for others."""
     number = nonnegative(value, name)
     if not isinstance(number, Fraction):
         raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")

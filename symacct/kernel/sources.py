@@ -8,8 +8,8 @@ from pathlib import Path
 
 from symacct.kernel.claims import Source
 
-#: Authors up to which all are named; of more the first one, with et al.
-_NAMED = 2
+#: The number of authors up to which all are named; of more the first one is, with et al.
+_MOST_NAMED = 2
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Work:
     entry: str
 
     def at(self, place: str) -> Source:
-        """A place in this work, e.g. `ZW19.at("Theorem 8")`."""
+        """The Source that is a place in this work, e.g. `ZW19.at("Theorem 8")`."""
         return Source(self.key, place)
 
     def fields(self) -> dict[str, str]:
@@ -34,12 +34,12 @@ class Work:
 
     @property
     def named(self) -> str:
-        """The authors' family names and the year."""
+        """The authors' family names and the year, as in "Zhu and Wang 2019", as plain text."""
         fields = self.fields()
         if "author = {{" in self.entry:  # a body, which has no family name
             return f"{fields['author']} {fields['year']}"
         names = [author.split()[-1] for author in fields["author"].split(" and ")]
-        who = f"{names[0]} et al." if len(names) > _NAMED else " and ".join(names)
+        who = f"{names[0]} et al." if len(names) > _MOST_NAMED else " and ".join(names)
         return f"{_plain(who)} {fields['year']}"
 
 
@@ -51,10 +51,12 @@ def _plain(tex: str) -> str:
 
 
 def _sliced(text: str) -> dict[str, Work]:
+    """The works of a BibTeX file by their keys."""
     entries = re.findall(r"^(@\w+\{(\w+),\n.*?^\}\n)", text, re.MULTILINE | re.DOTALL)
     return {key: Work(key, entry) for entry, key in entries}
 
 
+#: The works of sources.bib by their keys.
 WORKS = _sliced(Path(__file__).with_suffix(".bib").read_text(encoding="utf-8"))
 
 ACG16 = WORKS["ACG16"]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     kappa: sympy.Symbol
 
 __all__ = ["alpha"]
+#: What is assumed of each symbol, which decides how SymPy simplifies and which symbols are equal.
 _ASSUMED = {"alpha": "positive", "x": "real", "t": "positive", "kappa": "positive"}
 
 
