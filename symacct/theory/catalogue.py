@@ -22,9 +22,9 @@ from symacct.kernel.sources import WORKS
 _RESULTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["results"]
 #: Headings of what no paper states.
 _OURS = {"SYMACCT": "## SYMACCT: proved in symacct", "user": "## Stated by the user"}
-#: What other forms of a word may not have.
+#: The ending of a word of five letters or more that its other forms may not have.
 _ENDING = re.compile(r"(?<=\w{4})(ing|ed|es|e|s)$")
-#: Words of the field for what the rows call by the names of operations.
+#: Words of the field, each with the parts of words by which rows are found that are about it.
 _TOPICS = {
     "amplification": ("subsampl", "shuffl", "allocation"),
     "sampling": ("subsampl",),
@@ -48,6 +48,7 @@ _TOPICS = {
     "gdp": ("gaussian differential", "gaussian-dp"),
     "f-dp": ("trade-off", "tradeoff"),
 }
+#: The marks in a document between which the table is written.
 _START, _END = "<!-- table -->", "<!-- end of table -->"
 
 
@@ -81,7 +82,10 @@ class CatalogueRow:
 
     @property
     def is_stated(self) -> bool:
-        """Does it say what is called? The code of a theorem stands for the theorem's statement."""
+        """Does the row say just what the theorem that it names states?
+
+        So does one that names no registered theorem.
+        """
         registered = theorem_registry.registered(self.call)
         return registered is None or self.says == " ".join(registered.statement.split())
 
@@ -99,7 +103,7 @@ class CatalogueRow:
 
 
 def _operations(call: str) -> tuple[str, ...]:
-    """The operations that the theorem called so is about."""
+    """The names of the operations that the theorem called so is about; none for another call."""
     known = theorem_registry.registered(call)
     return () if known is None else known.operation
 
@@ -113,14 +117,17 @@ def rows() -> list[CatalogueRow]:
 
 
 def proof(code: str) -> Proof:
-    """The result of the table that gives a number by no theorem for by=, such as a profile's."""
+    """The code and source of a result that gives a number by no theorem for by=, as a profile's.
+
+    ValueError for a code that is not that of just one row which says what it gives.
+    """
     (row,) = (row for row in _RESULTS if row.get("call") == code and "says" in row)
     work, _, place = row["source"].partition(", ")
     return Proof(code, Source(work, place))
 
 
 def assumed(code: str) -> str:
-    """What the theorem of this code asks of a mechanism; a way to a profile asks nothing of it."""
+    """The words for what the theorem of this code assumes; empty for nothing or another code."""
     theorem = theorem_registry.registered(code)
     return "" if theorem is None or theorem.assumes == "nothing further" else theorem.assumes
 
@@ -147,7 +154,10 @@ def about(words: str) -> list[CatalogueRow]:
 
 
 def matching(words: str) -> tuple[list[CatalogueRow], str]:
-    """The rows `about` the words, and where they have not each of them a note of what they have."""
+    """The rows `about` the words, and a note of what they have where they have not each of them.
+
+    The note is empty otherwise. DomainError where there is no row.
+    """
     listed, wanted = rows(), str(words).casefold()
     called = [
         row
@@ -189,7 +199,7 @@ def _with_all(listed: list[CatalogueRow], wanted: list[str]) -> list[CatalogueRo
 
 
 def _american(word: str) -> str:
-    """The spelling of the rows: randomized for randomised."""
+    """The word in the spelling of the rows: randomized for randomised."""
     return re.sub(r"is(?=(?:e|es|ed|ing|ation|ations)$)", "iz", word)
 
 
@@ -210,14 +220,14 @@ def _row(
     kind: str = "–",
     status: str = "proved",
 ) -> CatalogueRow:
-    """A row of the table becomes a row of the catalogue, with what its theorem states."""
+    """The row of the catalogue of a result in the table; what it does not say its theorem does."""
     if not says:  # its own record does
         return _of_theorem(theorem_registry.named(call), source)
     return CatalogueRow(source, says, assumes, adjacency, orders, kind, status, call, why)
 
 
 def _of_theorem(theorem: theorem_registry.Theorem, source: str) -> CatalogueRow:
-    """A registered theorem states its own row."""
+    """The row of the catalogue of a registered theorem, by what it states itself."""
     return CatalogueRow(
         source,
         " ".join(theorem.statement.split()),
@@ -247,15 +257,17 @@ def as_markdown() -> str:
 
 
 def _heading(key: str) -> str:
+    """The heading of the table of a work, by its key."""
     return _OURS.get(key) or f"## {key}: {WORKS[key].named}"
 
 
 def write(path: Path) -> None:
-    """Put the table as it is now between its two marks in a document."""
+    """Puts the table as it is now between its two marks in a document, which is overwritten."""
     before, _, rest = path.read_text().partition(_START)
     _, _, after = rest.partition(_END)
     path.write_text(f"{before}{_START}\n\n{as_markdown()}\n\n{_END}{after}")
 
 
 def _line(cells: Iterable[str]) -> str:
+    """A line of a Markdown table."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

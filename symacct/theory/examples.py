@@ -11,6 +11,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.theorem_registry import Theorem
 from symacct.text import parse
 
+#: The mechanisms that are tried, the simplest first, as text.
 _LEAVES = (
     "Gaussian(2)",
     "Laplace(2)",
@@ -28,8 +29,8 @@ _LEAVES = (
     "RandomAllocation(Laplace(2), 3)",
     "2 * DistributionPair([9/10, 1/10], [1/2, 1/2], adjacency=add_remove, with_record='P')",
 )
-#: What is done to one of them, as the operation is written for the relation of some theorem.
-_DONE = (
+#: The operations that are tried on each of them, of which each is what some theorem is about.
+_OPERATIONS = (
     "PoissonSubsample({}, 1/100)",
     "PoissonSubsample({}, 1/100, adjacency=replace_one)",
     "SubsampleWithoutReplacement({}, 1/100)",
@@ -48,11 +49,16 @@ _DONE = (
     "RepeatAndSelect({}, laws.TruncatedNegativeBinomial(1, 1/10))",
     "RepeatAndSelect({}, laws.Binomial(10, 1/2))",
 )
+#: The orders that are tried at each of these expressions, as text.
 _ORDERS = ("4", "8", "5/2", "3/2", "1", "inf")
 
 
 def example(theorem: Theorem) -> tuple[str, str] | None:
-    """An expression and an order that the theorem answers, as text; None for one of the user's own.
+    """An expression and an order at which the theorem proves a finite bound, as text.
+
+    The first of those tried; one whose bound is infinite if there is no other, and None if it
+    answers none of them, as may be for one of the user's own. It computes with the default
+    accountant.
 
     >>> from symacct.kernel.theorem_registry import named
     >>> example(named("ZW19-T8"))
@@ -69,7 +75,7 @@ def example(theorem: Theorem) -> tuple[str, str] | None:
 
 
 def _answer(m: Node, alpha: str, theorem: Theorem) -> float | None:
-    """What it says there, or None."""
+    """The upper end of what the theorem says of m there, as a float; None where it says nothing."""
     try:
         return float(m.rdp(alpha, digits=3, by=theorem.name).upper)
     except SymacctError:
@@ -78,12 +84,14 @@ def _answer(m: Node, alpha: str, theorem: Theorem) -> float | None:
 
 @lru_cache(1)
 def _candidates() -> list[tuple[str, Node]]:
+    """The expressions that are tried, as text and as nodes, read once."""
     return list(_parsed())
 
 
 def _parsed() -> Iterator[tuple[str, Node]]:
+    """Each operation on each leaf, but for those that the operation does not take."""
     for leaf in _LEAVES:
-        for done in _DONE:
+        for done in _OPERATIONS:
             try:
                 yield (text := done.format(leaf)), parse(text)
             except SymacctError:  # what that operation does not take

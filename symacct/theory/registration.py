@@ -23,11 +23,13 @@ from symacct.kernel.theorem_registry import Bound, Statement, Theorem
 from symacct.mechanisms import Gaussian, RandomizedResponse
 
 #: Seconds of processor time in which a new theorem is compared with all others, and with one.
-_SECONDS, _SHARE = 1.0, 0.25
+_ALL_SECONDS, _ONE_SECONDS = 1.0, 0.25
 #: Bits of the balls in which two theorems are compared: more than the digits that are printed.
 _BITS = 200
+#: The remedy for a bound that returns no number of the arithmetic.
 _WRITE = "what it returns by eps, ctx.number and functions of ctx, such as ctx.log1p"
-_ORDERS: tuple[Order, ...] = (2, 3, Fraction(5, 2), 60)  # above the terms that some begin with
+#: The orders at which two theorems are compared; 60 is above the terms that some begin with.
+_ORDERS: tuple[Order, ...] = (2, 3, Fraction(5, 2), 60)
 
 
 @overload
@@ -101,7 +103,7 @@ def theorem(
 def _in_the_arithmetic(name: str, bound: Bound) -> Bound:
     """The bound, which has to return a number of `ctx`: a whole number or a fraction is made one.
 
-    Raises DomainError for a float, which has lost digits, and for anything that is no number.
+    It raises NoNumberError for a float, which has lost digits, and for anything that is no number.
     """
 
     @functools.wraps(bound)
@@ -122,7 +124,7 @@ def _in_the_arithmetic(name: str, bound: Bound) -> Bound:
 
 
 class _Question(NamedTuple):
-    """The order of a node that theorems are asked for, and what the new one says."""
+    """A node and an order that theorems are asked about, and the new one's value there."""
 
     node: Node
     alpha: Order
@@ -130,18 +132,22 @@ class _Question(NamedTuple):
 
 
 def equal_to(new: Theorem) -> Theorem | None:
-    """The first theorem of its kind that no ball tells apart from it where both speak."""
+    """The first registered theorem of its kind and status that no ball tells apart from it.
+
+    They are compared at random nodes, two at least, of which both say something; None where there
+    is none, or the time of the comparison was over. Equal values there are no proof.
+    """
 
     def answer_in_time(question: Callable[[], Any]) -> Any:
-        """The answer of so much time; None where there is none."""
+        """The answer in _ONE_SECONDS; None where time runs out, and where anything is raised."""
         try:
-            with deadline.within(_SHARE):
+            with deadline.within(_ONE_SECONDS):
                 deadline.check()
                 return question()
         except (deadline.OutOfTimeError, Exception):
             return None  # a function of somebody's own is asked where nobody has asked it yet
 
-    with precision(_BITS), deadline.within(_SECONDS):
+    with precision(_BITS), deadline.within(_ALL_SECONDS):
         questions = answer_in_time(lambda: list(_questions(new))) or []
         for other in theorem_registry.theorems():
             alike = other.kind is new.kind and other.status == new.status
@@ -153,7 +159,7 @@ def equal_to(new: Theorem) -> Theorem | None:
 
 
 def _is_equal(other: Theorem, questions: list[_Question]) -> bool:
-    """Does it speak at each of the arguments, two at least, and of the same number?"""
+    """Has a theorem a value at each of the questions, two at least, that overlaps the new one's?"""
     values = [_value(other, node, alpha) for node, alpha, _ in questions]
     return len(values) > 1 and all(
         value is not None and value.overlaps(mine)
@@ -162,7 +168,10 @@ def _is_equal(other: Theorem, questions: list[_Question]) -> bool:
 
 
 def _questions(new: Theorem) -> Iterator[_Question]:
-    """Nodes with random parameters at orders of which the theorem says something finite."""
+    """Nodes with random parameters at orders where the theorem's value is finite and above 0.
+
+    They are drawn by its name, so that they are the same each time.
+    """
     draw = random.Random(new.name)  # noqa: S311 (the same each time)
     for operation in new.operation:
         for alpha in _ORDERS:
@@ -195,11 +204,12 @@ def _built(operation: str, new: Theorem, base: Node, draw: random.Random) -> Nod
 
 
 def _fraction(draw: random.Random) -> Fraction:
+    """A fraction from 1/5 to 79/100."""
     return Fraction(draw.randint(20, 79), 100)
 
 
 def _value(theorem: Theorem, node: Node, alpha: Order) -> arb | None:
-    """The bound in balls; None where it says nothing or nothing finite."""
+    """The theorem's bound in balls at the current precision; None where it has no finite value."""
     if theorem.why_not(node, alpha) is not None:
         return None
     goal = Kind.LOWER if theorem.kind is Kind.LOWER else Kind.UPPER

@@ -213,13 +213,13 @@ def theorem_27_by_table(source):
         if eps(2) == 0:
             return
         true = theorem_27(alpha, gamma, moments(eps, alpha + 1), eps(math.inf))
-        head = wbk19._FIRST_HEAD
+        head = wbk19._FIRST_HEAD_ORDER
         try:
-            wbk19._FIRST_HEAD = source.choice((2, 3, 8, 64))
+            wbk19._FIRST_HEAD_ORDER = source.choice((2, 3, 8, 64))
             node = SubsampleWithoutReplacement(base, gamma)
             found = Accountant(digits).rdp(node, alpha, by="WBK19-T27")
         finally:
-            wbk19._FIRST_HEAD = head
+            wbk19._FIRST_HEAD_ORDER = head
         assert holds(found, true, digits, error=80)
 
 

@@ -18,6 +18,7 @@ from symacct.theory.amplification.mtz19 import noise_ratio, not_gaussian, rate_a
 
 
 def fewer_than_noise(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:
+    """The conditions of Lemma 3 on the rate q and on σ/Δ, written σ."""
     yield Inequality("$σ/Δ >= 1$", ctx.number(1), sigma)
     yield Inequality("$q < Δ/(16σ)$", 16 * q * sigma, ctx.number(1), strict=True)
 
@@ -67,13 +68,13 @@ def explicit_form(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) ->
 
 @singledispatch
 def chosen_sum(ctx: Arithmetic, alpha: Order, term: Callable[[Any], Any]) -> Number:
-    """Σ_{t=3}^{α} C(α,t) term(t)"""
+    """Σ_{t=3}^{α} C(α,t) term(t), term by term, for a whole or symbolic α"""
     return ctx.sum(lambda t: ctx.binomial(alpha, t) * term(t), 3, alpha)
 
 
 @singledispatch
 def double_factorial(n: Any) -> Any:
-    """n!! for a whole number or a symbol."""
+    """n!! = n(n−2)(n−4)… for a whole number n >= 1, or a symbol."""
     if isinstance(n, sympy.Expr):
         return sympy.factorial2(n)
     product = fmpz(1)

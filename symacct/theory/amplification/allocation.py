@@ -31,10 +31,12 @@ from symacct.operations.allocation import RandomAllocation
 # Lemma allocation-removal.
 
 #: Bits of a moment beyond those of its logarithm, for the roundings of its sum.
-_GUARD = 16
+_GUARD_BITS = 16
 
 
 def _is(kind: type[Shift], noise: str) -> Callable[[Node], str | None]:
+    """The condition that the mechanism is noise whose worst pair is a shift of this kind."""
+
     def applies(node: Node) -> str | None:
         mechanism = node.mechanism  # type: ignore[attr-defined]
         law = law_of(mechanism)
@@ -48,25 +50,32 @@ def _is(kind: type[Shift], noise: str) -> Callable[[Node], str | None]:
 
 @singledispatch
 def moments_of_mean(noise: Shift, steps: int) -> SumMoments:
-    """The moments of the mean ratio, to as many bits more as a mean next to 1 loses."""
+    """The moments of the mean of `steps` independent ratios P/Q, drawn from Q, of the noise.
+
+    They have as many bits beyond the current precision as a mean next to 1 loses. TypeError for
+    noise of another kind.
+    """
     raise TypeError(f"no moments of a mean for {type(noise).__name__}")
 
 
 @moments_of_mean.register
 def _(noise: NormalShift, steps: int) -> SumMoments:
+    """Of Gaussian noise the ratios are lognormal."""
     law = Lognormal(exact(1 / noise.ratio**2))
     return LognormalMoments(law, steps, _bits(BALL.number(law.ratio).expm1(), steps))
 
 
 @moments_of_mean.register
 def _(noise: LaplaceShift, steps: int) -> SumMoments:
+    """Of Laplace noise the ratios lie between e^{−s} and e^s, s = Δ/b."""
     law = LaplaceRatio(exact(1 / noise.ratio))
     return LaplaceMoments(law, steps, _bits(law.variance, steps))
 
 
 def _bits(variance: arb, steps: int) -> int:
+    """The bits of a mean of `steps` ratios of this variance, which is about 1 + variance/steps."""
     lost = float((steps / variance).log()) / math.log(2) if variance < steps else 0.0
-    return BALL.bits + math.ceil(lost) + _GUARD
+    return BALL.bits + math.ceil(lost) + _GUARD_BITS
 
 
 is_gaussian = _is(NormalShift, "Gaussian")
@@ -114,7 +123,11 @@ def laplace(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
 
 
 def larger_direction(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
-    """The larger of both directions, by the moments of the mean ratio."""
+    """The larger of both directions, by the moments of the mean ratio, at an order above 1.
+
+    What adding costs is bounded by ε(1 + (α−1)/T): where that is no more than what removing costs,
+    the other moment is not summed. DomainError in float64 and in formulas.
+    """
     if steps == 1:
         return eps(alpha)
     if isinstance(ctx, BallArithmetic):
@@ -133,7 +146,10 @@ def larger_direction(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -
 
 
 def log_moment(eps: RDPCurve, steps: int, z: Order) -> arb:
-    """log E[S^z] of the mean S, in balls at the precision now current."""
+    """log E[S^z] of the mean ratio S for any real z, in balls at the precision now current.
+
+    The moments are remembered with the curve of the mechanism, which has Gaussian or Laplace noise.
+    """
     known = eps.remember("moments of a mean")
     if known[steps] is None:
         known[steps] = moments_of_mean(cast(Shift, law_of(eps.node)), steps)
@@ -149,9 +165,9 @@ def log_moment(eps: RDPCurve, steps: int, z: Order) -> arb:
 # allocation-removal.
 
 #: The largest order of FS25-DIRECT, which multiplies about its square of coefficients.
-LAST = 256
-#: The bits of mpmath's coefficients to a bit of the answer: moments next to 1 lose some.
-_TIMES = 4
+LAST_ORDER = 256
+#: How many times the answer's bits mpmath's coefficients have: moments next to 1 lose some.
+_BITS_FACTOR = 4
 
 
 @theorem(
@@ -180,7 +196,7 @@ def as_if_revealed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> 
     ),
     orders=ABOVE_ONE,
     adjacency=ADD_REMOVE,
-    assumes=f"$α <= {LAST}$",
+    assumes=f"$α <= {LAST_ORDER}$",
     applies=always,
     monotone=True,
     partial=True,
@@ -194,8 +210,8 @@ def direct(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
             "FS25-DIRECT: found a symbol without a value, needed numbers, because "
             "the order is the last term of sums"
         )
-    if alpha > LAST:
-        raise OrderError(f"FS25-DIRECT: found {echo(alpha)}, needed an order up to {LAST}")
+    if alpha > LAST_ORDER:
+        raise OrderError(f"FS25-DIRECT: found {echo(alpha)}, needed an order up to {LAST_ORDER}")
     below, above = math.floor(alpha), math.ceil(alpha)
     if ctx.is_infinite(eps(above)):
         return eps(above)
@@ -205,11 +221,9 @@ def direct(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
 
 
 def log_moments(ctx: Arithmetic, eps: RDPCurve, steps: int, orders: Iterable[int]) -> list[Number]:
-    """The coefficients of h = f^T give the moments in turn, each from those before it.
+    """log M(n) of FS25-DIRECT at these whole n >= 1, by the coefficients of h = f^T.
 
-    log M(n) at these n >= 1, by the coefficients of h = f^T: f·h′ = T·f′·h and f(0) = 1.
-
-    So each follows from those before it, which are remembered.
+    f·h′ = T·f′·h and f(0) = 1, so that each follows from those before it, which are remembered.
     """
     known, excess, one = eps.remember("allocated"), eps.excesses(), ctx.number(1)
     terms, power = known[steps] or ([one, one], [one])
@@ -224,5 +238,9 @@ def log_moments(ctx: Arithmetic, eps: RDPCurve, steps: int, orders: Iterable[int
         return ctx.log(power[order] * math.factorial(order) / ctx.number(steps) ** order)
 
     # Moments are next to 1, which balls tell by themselves.
-    with ctx.mp.workprec(_TIMES * ctx.bits) if isinstance(ctx, MpmathArithmetic) else nullcontext():
+    with (
+        ctx.mp.workprec(_BITS_FACTOR * ctx.bits)
+        if isinstance(ctx, MpmathArithmetic)
+        else nullcontext()
+    ):
         return [ctx.number(0) if order == 1 else log_moment(order) for order in orders]

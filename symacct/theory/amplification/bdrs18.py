@@ -17,7 +17,7 @@ from symacct.theory.amplification.samples import of_fixed_samples
 
 
 def truncated(mechanism: Node) -> tuple[Exact, Exact | float] | None:
-    """(ρ, ω) such that ε(α) <= ρα for α < ω is what is stated of the mechanism; None if nothing."""
+    """(ρ, ω) with ε(α) <= ρα for α < ω, as is stated of the mechanism; None if nothing is."""
     law = law_of(mechanism)
     if law.line is not None and law.line.xi == 0:
         return law.line.rho, law.line.omega
@@ -27,7 +27,7 @@ def truncated(mechanism: Node) -> tuple[Exact, Exact | float] | None:
 
 
 def is_truncated(node: Node) -> str | None:
-    """ρ-tCDP is stated of the mechanism."""
+    """None if ρ-tCDP is stated of the mechanism; else the reason why it is not proved."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
     if truncated(mechanism) is not None:
         return None
@@ -35,13 +35,14 @@ def is_truncated(node: Node) -> str | None:
 
 
 def rate_and_stated(mechanism: Node, gamma: Exact) -> tuple[Exact | float, ...]:
-    """s, and ρ and ω such that ε(α) <= ρα for α < ω."""
+    """The rate s, and ρ and ω with ε(α) <= ρα for α < ω; `is_truncated` has to hold."""
     known = truncated(mechanism)
     assert known is not None  # noqa: S101  # `applies` has looked
     return gamma, *known
 
 
 def truncated_well(ctx: Arithmetic, s: Number, rho: Number, omega: Number) -> Iterator[Inequality]:
+    """The conditions of Theorem 11 on the rate and the mechanism; none where s = 0."""
     if ctx.is_zero(s):
         return
     yield Inequality("$ρ > 0$", ctx.number(0), rho, strict=True)
@@ -55,6 +56,7 @@ def truncated_well(ctx: Arithmetic, s: Number, rho: Number, omega: Number) -> It
 def truncated_orders(
     ctx: Arithmetic, s: Number, rho: Number, omega: Number, alpha: Number
 ) -> Iterator[Inequality]:
+    """The orders for which Theorem 11 is proved."""
     yield Inequality("$α < log(1/s)/(4ρ)$", 4 * rho * alpha, -ctx.log(s), strict=True)
 
 

@@ -61,11 +61,13 @@ def either(ctx: Arithmetic, eps: tuple[RDPCurve, RDPCurve], alpha: Order, share:
 
 @why_not.register(Either)
 def _(node: Either) -> str | None:
+    """None if the addition's direction is known in both mechanisms, of which the coin takes one."""
     return why_not_parts(node)
 
 
 @of_node.register(Either)
 def _(node: Either, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    """The coin's average of the moments of both mechanisms in this one direction."""
     first, second = (OneDirection(eps.of(part), removed) for part in (node.first, node.second))
     return either(BALL, (first, second), alpha, node.share)
 

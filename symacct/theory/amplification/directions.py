@@ -41,13 +41,15 @@ from symacct.theory.amplification.elementary import composition
 from symacct.theory.amplification.pairs import DirectionCurve, is_pair, sampled_directions
 from symacct.theory.amplification.zw19 import log_moment, sampled_pure, sampled_pure_of_removal
 
+#: The source of what is proved of both directions apart.
 SECTION = SYMACCT.at("docs/proofs/directions.md, direction-sums")
 
 
 def directed(eps: RDPCurve, alpha: Order, removed: bool) -> Number:
     """The largest D_α of the law with the record from the one without, or, `removed`, the other.
 
-    In balls at the precision now current. OrderError where it is not known at this order.
+    In balls at the precision now current; `eps` is a curve in balls. OrderError where that
+    direction is not known at this order.
     """
     larger = eps.node.attained.way_at(alpha)
     if larger is Way.EITHER or (larger is Way.ADDITION and not removed):
@@ -56,7 +58,10 @@ def directed(eps: RDPCurve, alpha: Order, removed: bool) -> Number:
 
 
 def why_not_directed(node: Node) -> str | None:
-    """None if the direction of the addition is known at some orders, else the reason."""
+    """None if the direction of the addition is known at some orders; else the reason.
+
+    At which orders it is, `directed` says by its OrderError.
+    """
     if node.free_symbols:
         return "found a symbol without a value, needed numbers"
     if node.attained.way < Way.LARGER:
@@ -69,6 +74,10 @@ def why_not_directed(node: Node) -> str | None:
 
 @singledispatch
 def of_node(node: Node, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    """D_α in one direction by the class of the node, where its curve is the larger of two.
+
+    OrderError for a class that registers no rule, or where its rule knows nothing at the order.
+    """
     raise OrderError(
         f"{type(node).__name__} at order {alpha}: the divergence of one direction is not known"
     )
@@ -76,16 +85,19 @@ def of_node(node: Node, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
 
 @singledispatch
 def why_not(node: Node) -> str | None:
+    """None if the class of the node has a rule for its directions; else the reason, in words."""
     return f"the two directions of {type(node).__name__} are not known apart"
 
 
 @why_not.register(DistributionPair)
 def _(node: DistributionPair) -> str | None:
+    """None: both directions of two known laws are known."""
     return None
 
 
 @why_not.register(Compose)
 def _(node: Compose) -> str | None:
+    """None if they are known of each part."""
     return why_not_parts(node)
 
 
@@ -96,11 +108,13 @@ def why_not_parts(node: Node) -> str | None:
 
 @why_not.register(RandomAllocation)
 def _(node: RandomAllocation) -> str | None:
+    """None for Gaussian and for Laplace noise, of which the moments of the mean are known."""
     return is_gaussian(node) and is_laplace(node)
 
 
 @why_not.register(Sampling)
 def _(node: Sampling) -> str | None:
+    """None for two laws that can be mixed, or where the mechanism's directions are known."""
     if stated_pair(node.mechanism) is not None:
         return is_pair(node)
     return why_not_directed(node.mechanism)
@@ -108,18 +122,23 @@ def _(node: Sampling) -> str | None:
 
 @of_node.register(DistributionPair)
 def _(node: DistributionPair, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    """D_α(P‖Q) of the two laws, or D_α(Q‖P)."""
     return node.direction(removed).at(BALL, alpha)
 
 
 @of_node.register(Compose)
 def _(node: Compose, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    """The sum of the parts' divergences in this direction."""
     parts = [OneDirection(eps.of(part), removed) for part in node.terms]
     return composition(BALL, tuple(parts), alpha, node.terms)
 
 
 @of_node.register(RandomAllocation)
 def _(node: RandomAllocation, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
-    """The moments of the mean ratio, as for both directions."""
+    """log E[S^α]/(α−1) of the mean ratio S, or with E[S^{1−α}] for the removal.
+
+    OrderError at 1 and ∞, and for other noise.
+    """
     inner = eps.of(node.mechanism)
     if node.steps == 1:
         return directed(inner, alpha, removed)
@@ -131,13 +150,17 @@ def _(node: RandomAllocation, eps: RDPCurve, alpha: Order, removed: bool) -> Num
 
 @of_node.register(Sampling)
 def _(node: Sampling, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    """The divergence of a sample of one step under add/remove; OrderError for other samples."""
     if not node.is_one_step() or node.adjacency != ADD_REMOVE:
         raise OrderError(f"{type(node).__name__} at order {alpha}: one direction is not known")
     return _sampled(eps.of(node.mechanism), alpha, node.gamma, removed)
 
 
 def _sampled(inner: RDPCurve, alpha: Order, gamma: Exact, removed: bool) -> Number:
-    """Of m = (1−γ)q + γp from q, or of q from m, (p, q) the laws of the mechanism below."""
+    """D_α(m‖q), or D_α(q‖m) if `removed`, m = (1−γ)q + γp, (p, q) the mechanism's laws below.
+
+    OrderError where the laws are not known and it is no addition of one pair at a whole order >= 2.
+    """
     if gamma == 0:
         return BALL.number(0)
     if gamma == 1:
@@ -157,7 +180,7 @@ def _sampled(inner: RDPCurve, alpha: Order, gamma: Exact, removed: bool) -> Numb
 
 
 def _as_pair(mechanism: Node) -> DistributionPair | None:
-    """The two laws of a mechanism, if they are known and can be mixed."""
+    """The two laws of a mechanism as a pair, if they are known; else None."""
     if (pair := stated_pair(mechanism)) is not None:
         return pair
     laws = law_of(mechanism).two_laws
@@ -165,7 +188,7 @@ def _as_pair(mechanism: Node) -> DistributionPair | None:
 
 
 class OneDirection:
-    """One direction of a curve, as the curve that a formula reads."""
+    """One direction of a curve in balls, as the curve that a formula reads."""
 
     def __init__(self, eps: RDPCurve, removed: bool) -> None:
         self.eps, self.removed = eps, removed
@@ -180,7 +203,10 @@ class OneDirection:
 def in_balls(
     ctx: Arithmetic, eps: Sequence[RDPCurve], value: Callable[[Sequence[RDPCurve]], Number]
 ) -> Number:
-    """A value that is found in balls, in the arithmetic that was asked."""
+    """A value that is found in balls from curves in balls, in the arithmetic `ctx`.
+
+    In mpmath it is the ball's midpoint, which proves nothing. DomainError in other arithmetics.
+    """
     if isinstance(ctx, BallArithmetic):
         return value(eps)
     if isinstance(ctx, MpmathArithmetic):
@@ -197,7 +223,11 @@ def in_balls(
 def larger_of_directions(
     eps: Sequence[RDPCurve], alpha: Order, joined: Callable[[Sequence[Any]], Number]
 ) -> Number:
-    """The larger of two sums, by the curves themselves where the addition's sum is as large."""
+    """The larger of two sums, each `joined` of the parts' divergences in one direction, as a ball.
+
+    Where the addition's sum may be as large as that of the curves, which bounds both, it lies
+    between the two; so the removal is asked only where it decides.
+    """
     every = joined(eps)
     added = joined([OneDirection(curve, False) for curve in eps])
     if BALL.is_infinite(added):
@@ -208,12 +238,16 @@ def larger_of_directions(
 
 
 def has_two_directions(node: Node) -> str | None:
-    """Two parts may have their larger values in opposite directions, which are known apart."""
+    """None if two parts may have their larger values in opposite directions, known apart.
+
+    Else the reason: one direction is the larger one in all, or some part's are not known.
+    """
     if why_no_one_way((part.attained for part in node.children), 1) is None:
         return "one direction is the larger one in all parts, so that their curves say all"
     return why_not_parts(node)
 
 
+#: What theorems about both directions assume, in words.
 TWO_DIRECTIONS = (
     "two parts whose larger directions may differ; numbers, and both directions of each part known "
     "at the order: of two laws, of noise in one of many steps, and of samples of these; without "
@@ -249,7 +283,7 @@ def sum_of_directions(
 
 
 def of_larger_direction(node: Node) -> str | None:
-    """The mechanism's curve is the larger of two directions, which are known apart."""
+    """None if the mechanism's curve is the larger of two known directions; else the reason."""
     mechanism: Any = node.mechanism  # type: ignore[attr-defined]
     if stated_pair(mechanism) is not None:
         return "of two laws PAIR-FINITE and PAIR-EXACT say all"
@@ -288,7 +322,7 @@ def sampled_directions_of(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: E
 
 
 def of_one_larger_direction(node: Node) -> str | None:
-    """The mechanism's curve is the larger direction of one pair."""
+    """None if the mechanism's curve is the larger direction of one pair; else the reason."""
     mechanism: Any = node.mechanism  # type: ignore[attr-defined]
     if mechanism.attained.pairs > Pairs.ONE:
         return f"the curve of {type(mechanism).__name__} is not known to be that of one pair"

@@ -17,15 +17,17 @@ from symacct.kernel.sums.local import LocalProduct, times
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.operations.curves import Scale
 
+#: The source of a scaled curve, which no mechanism need have.
 _STATED = Source("user", "a scaled curve, stated by the user")
 
 
 def _composed(
     eps: tuple[RDPCurve, ...], middle: int, terms: Mapping[Node, Count]
 ) -> LocalProduct | None:
-    """The moment of a composition near a whole order is the product of those of its parts.
+    """Π e^{n_i K_i}, the moment of a composition near a whole order, from those of its parts.
 
-    Π e^{n_i K_i}, where all counts are numbers; it goes on from what began the same.
+    None where a count is a symbol or a part offers none. Products are remembered with the parts, so
+    that compositions which begin alike share them.
     """
     product: LocalProduct | None = None
     for curve, count in zip(eps, terms.values(), strict=True):
@@ -42,7 +44,10 @@ def _composed(
 
 
 def why_directions_differ(node: Node, alpha: Order | np.ndarray) -> str | None:
-    """One direction is the larger one in all parts."""
+    """None if one direction is the larger one in all parts at α, so that the sum is attained.
+
+    Else the reason why the sum is only an upper bound there.
+    """
     return why_no_one_way((part.attained for part in node.children), alpha)
 
 
@@ -75,7 +80,7 @@ def composition(
 
 
 def is_lower(node: Node) -> str | None:
-    """The mechanism's curve is a lower bound."""
+    """None if the mechanism's curve is a lower bound; else the reason."""
     if node.mechanism.claim.kind is Kind.LOWER:  # type: ignore[attr-defined]
         return None
     return "a scaled curve need not be attained, so only a lower bound stays one"

@@ -15,7 +15,7 @@ from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.laws.neighbours import law_of
 from symacct.operations.group import GroupPrivacy
 
-#: The records of the longest chain, which reads a value of the curve for each of them.
+#: The largest number of records of a chain, which reads a value of the curve for each of them.
 LONGEST_CHAIN = 32
 
 #: The decorator of what is proved of a group of records, whatever the relation.
@@ -30,7 +30,7 @@ of_a_group = functools.partial(
 
 
 def is_noise(node: Node) -> str | None:
-    """The mechanism is Gaussian or Laplace noise on a query of some sensitivity."""
+    """None if for a group the mechanism has the laws of a larger sensitivity; else the reason."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
     if mechanism.for_group(1) is not None:
         return None
@@ -38,7 +38,7 @@ def is_noise(node: Node) -> str | None:
 
 
 def is_short(node: Node) -> str | None:
-    """Are the records so few, with all groups below, that a curve can be read once for each?"""
+    """None if the records, with all groups below, are at most LONGEST_CHAIN; else the reason."""
     group = node.mechanism.claim.adjacency.group * node.size  # type: ignore[attr-defined]
     return None if group <= LONGEST_CHAIN else f"needed size <= {LONGEST_CHAIN}, got {group}"
 
@@ -78,7 +78,7 @@ def chain(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
 
 
 def is_concentrated(node: Node) -> str | None:
-    """A line is stated above the mechanism's curve."""
+    """None if a line ξ + ρα is stated above the mechanism's whole curve; else the reason."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
     line = law_of(mechanism).line
     if line is not None and line.omega == INFINITY:
@@ -118,9 +118,10 @@ def pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
 
 
 def of_pure(ctx: Arithmetic, t: Number, alpha: Order) -> Number:
-    """The curve of what is t-DP is that of randomized response of log-odds t.
+    """log( (e^{αt} + e^{(1−α)t})/(1 + e^t) )/(α−1), the largest curve of what is t-DP.
 
-    log( (e^{αt} + e^{(1−α)t})/(1 + e^t) )/(α−1), the curve of what is t-DP; t at ∞
+    It is that of randomized response of log-odds t >= 0: t tanh(t/2) at α = 1, and t at ∞. An
+    infinite t is given back.
     """
     if ctx.is_infinite(t) or (isinstance(alpha, float) and alpha == INFINITY):
         return t

@@ -21,7 +21,7 @@ from symacct.operations.subsample import PoissonSubsample
 
 
 def noise_ratio(mechanism: Node) -> Exact:
-    """σ/Δ, the only thing that a bound on the Gaussian mechanism depends on."""
+    """σ/Δ of Gaussian noise, which alone its bounds depend on; the caller knows that it is."""
     return cast(NormalShift, law_of(mechanism).normal).ratio
 
 
@@ -34,7 +34,7 @@ def not_gaussian(node: Node) -> str | None:
 
 
 def rate_and_noise(mechanism: Node, gamma: Exact) -> tuple[Exact, Exact]:
-    """q and σ/Δ."""
+    """The rate q = γ and σ/Δ of Gaussian noise."""
     return gamma, noise_ratio(mechanism)
 
 
@@ -44,6 +44,7 @@ def rate_and_noise(mechanism: Node, gamma: Exact) -> tuple[Exact, Exact]:
 
 
 def few_and_noisy(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:
+    """The conditions of Theorem 11 on the rate and on σ/Δ, written σ."""
     yield Inequality("$q <= 1/5$", q, ctx.number(Fraction(1, 5)))
     yield Inequality("$σ/Δ >= 4$", ctx.number(4), sigma)
 
@@ -51,6 +52,7 @@ def few_and_noisy(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequal
 def closed_form_orders(
     ctx: Arithmetic, q: Number, sigma: Number, alpha: Number
 ) -> Iterator[Inequality]:
+    """The orders for which Theorem 11 is proved, where `few_and_noisy` holds and q > 0."""
     log = ctx.log1p(1 / (q * (alpha - 1)))
     right = sigma**2 * log / 2 - 2 * ctx.log(sigma)
     yield Inequality("$α <= σ²L/2 − 2 log σ$ with $L = log(1 + 1/(q(α−1)))$", alpha, right)

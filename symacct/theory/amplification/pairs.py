@@ -53,15 +53,17 @@ from symacct.theory.amplification.zw19 import log_sum, sampled_pure, sampled_pur
 # Of noise with a density balls have proved formulas of their own (`analysis/`); mpmath integrates
 # the definition, float64 and generated code sum it by one rule, and SymPy writes it down.
 
+#: The arithmetics of numbers, in which an irrational rate is replaced by rational ones.
 _NUMERIC = BallArithmetic | MpmathArithmetic | Float64Arithmetic
 
 
 def sampled_mean(
     ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order | None, near: Known
 ) -> Number:
-    """E_Q[m^α] − 1 for real α > 1, or E_Q[m log m] where alpha is None.
+    """E_Q[m^α] − 1 for real α > 1, or E_Q[m log m] where alpha is None, m = 1−γ+γP/Q.
 
-    What is kept in `near` of the sampled Gaussian in balls at one order serves the next.
+    (P, Q) is the mechanism's worst pair, which the caller knows to be known. In balls γ is
+    rational. What `near` keeps of the sampled Gaussian in balls at one order serves the next.
     """
     pair = cast(SwappedPair, law_of(mechanism).worst)
     if not isinstance(pair, Shift):
@@ -73,14 +75,17 @@ def sampled_mean(
 
 @singledispatch
 def expectation(ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order | None) -> Number:
-    """`sampled_mean` of noise with a density, in an arithmetic that has no proved formula."""
+    """`sampled_mean` of noise with a density, in an arithmetic that has no proved formula.
+
+    Here by the arithmetic's quadrature; code targets register other ways.
+    """
     return by_quadrature(ctx, mechanism, gamma, alpha)
 
 
 def by_quadrature(
     ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order | None
 ) -> Number:
-    """`sampled_mean` as an integral, by the rule that the arithmetic has."""
+    """`sampled_mean` as an integral, by the quadrature that the arithmetic has; no proof."""
     return mean_of_gap(ctx, cast(Shift, law_of(mechanism).worst), gamma, alpha)
 
 
@@ -104,7 +109,7 @@ def mean_of_gap(ctx: Arithmetic, pair: SwappedPair, gamma: Exact, alpha: Order |
 
 
 def _of_mixture(ctx: Arithmetic, rate: Number, alpha: Order | None) -> Callable[[Any], Number]:
-    """log(P/Q) ↦ m^α − 1, or m log m where alpha is None."""
+    """log(P/Q) ↦ m^α − 1, or m log m where alpha is None, m = 1−γ+γP/Q, in numbers."""
 
     def value(log_ratio: Any) -> Number:
         log_m = ctx.log1p(rate * ctx.expm1(log_ratio))
@@ -118,7 +123,7 @@ def _of_mixture(ctx: Arithmetic, rate: Number, alpha: Order | None) -> Callable[
 def _written(
     ctx: SymbolicArithmetic, gamma: Exact, alpha: Order | None
 ) -> Callable[[sympy.Expr], sympy.Expr]:
-    """log(P/Q) ↦ m^α, or m log m where alpha is None."""
+    """log(P/Q) ↦ m^α, or m log m where alpha is None, m = 1−γ+γP/Q, as it is printed."""
 
     def value(log_ratio: sympy.Expr) -> sympy.Expr:
         m = 1 - ctx.number(gamma) + ctx.number(gamma) * sympy.exp(log_ratio)
@@ -128,9 +133,10 @@ def _written(
 
 
 def rising_in_rate(bound: Bound) -> Bound:
-    """A bound that never falls in γ, told rational rates: an irrational one's is between theirs.
+    """The bound, asked at rational rates alone: at an irrational one balls enclose what is between.
 
-    D_f((1−γ)q + γp ‖ (1−γ)q + γp′) is convex in γ, never below 0, and 0 at γ = 0.
+    It never falls in γ: D_f((1−γ)q + γp ‖ (1−γ)q + γp′) is convex in γ, never below 0, and 0 at
+    γ = 0. Other arithmetics take the rational rate below. Symbols are passed on.
     """
 
     @wraps(bound)
@@ -159,12 +165,12 @@ def rising_in_rate(bound: Bound) -> Bound:
 # every order from 2 on the largest is one of the two from the mixture (docs/theorems.md,
 # S22-POISSON, steps 4 and 5); at whole ones it is a sum over the moments of the pair.
 
-#: Bits of the balls that tell which of several directions need not be computed to all digits.
-_FEW_BITS = 32
+#: Bits of the balls that prove which of several directions need not be computed to all digits.
+_COMPARING_BITS = 32
 
 
 def is_finite_pair(node: Node) -> str | None:
-    """The mechanism is given by the probabilities of finitely many outcomes."""
+    """None if the mechanism is a pair of laws of finitely many outcomes; else the reason."""
     pair = stated_pair(node.mechanism)  # type: ignore[attr-defined]
     if pair is not None and pair.masses is not None:
         return None
@@ -172,7 +178,7 @@ def is_finite_pair(node: Node) -> str | None:
 
 
 def is_pair(node: Node) -> str | None:
-    """The mechanism is given by two laws whose mixture can be integrated or summed."""
+    """None if the mechanism is two laws whose mixture can be integrated or summed; else why not."""
     pair = stated_pair(node.mechanism)  # type: ignore[attr-defined]
     if pair is None:
         return "the mechanism is not given as a pair of distributions"
@@ -183,7 +189,7 @@ def is_pair(node: Node) -> str | None:
 
 
 def is_infinite_pair(node: Node) -> str | None:
-    """The mechanism is given by two laws that are not of finitely many outcomes."""
+    """None if it is two laws that can be mixed, not of finitely many outcomes; else the reason."""
     if is_finite_pair(node) is None:
         return "the pair is of finite distributions, which PAIR-FINITE-WOR is about"
     return is_pair(node)
@@ -240,7 +246,10 @@ def replaced_record_of_laws(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma:
 
 # Proved in docs/proofs/sampling.md, Lemma four-divergences.
 def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """The largest divergence at α; what does not depend on the order is remembered."""
+    """The largest of the four divergences of a sample of two laws at α, in any arithmetic.
+
+    What does not depend on the order is remembered with the curve of the pair.
+    """
     if gamma == 0 or gamma == 1:
         return eps(alpha) if gamma == 1 else ctx.number(0)
     pair = pair_of(eps)
@@ -287,7 +296,10 @@ def _has_one_role(pair: DistributionPair) -> bool:
 
 
 def _rough_curve(node: Any) -> Callable[[Order], float] | None:
-    """About the same by floats, for the laws that are integrated; None for what takes no time."""
+    """α ↦ about the sampled curve in floats, of laws that are integrated; it steers.
+
+    None for laws whose curve takes no time, and for other mechanisms.
+    """
     pair = stated_pair(node.mechanism)
     if pair is None:
         return None
@@ -305,7 +317,10 @@ for _sampling in SAMPLINGS:
 def _float_curve_of(
     node: Node, pair: DistributionPair, gamma: Exact
 ) -> Callable[[Order], float] | None:
-    """The curve in float64 compares orders; it is None of laws that no rule in float64 sums."""
+    """α ↦ the largest of the divergences of a sample in float64, by which orders are compared.
+
+    None for laws with closed forms or without a rule in float64, and for a rate 0, 1 or irrational.
+    """
     if is_pair(node) or pair.masses is not None or has_closed_form(pair.P, pair.Q):
         return None
     if not isinstance(gamma, Fraction) or not 0 < gamma < 1:
@@ -326,12 +341,12 @@ def _float_curve_of(
 
 
 def pair_of(eps: RDPCurve) -> DistributionPair:
-    """The two laws whose curve is read."""
+    """The two laws whose curve is read, which the theorem's condition has found to be these."""
     return cast(DistributionPair, eps.node)
 
 
 def _roles(pair: DistributionPair) -> tuple[bool, ...]:
-    """Is Q the law with the record? Both, or one where a symmetry swaps them."""
+    """For each role of the laws: is Q the law with the record? One where a symmetry swaps them."""
     return (False, True)[: len(pair.roles)]
 
 
@@ -354,7 +369,7 @@ def _log_moment(
 
 
 def _moments(ctx: BallArithmetic, eps: RDPCurve, reverse: bool) -> Terms:
-    """e^{(l−1)D_l} − 1 of one direction of the pair."""
+    """The terms e^{(l−1)D_l} − 1 of one direction of the pair, remembered with its curve."""
     known: dict[str, Terms] = eps.remember(f"moments of one direction, {reverse}")
     if "terms" not in known:
         known["terms"] = Terms(DirectionCurve(ctx, pair_of(eps).direction(reverse).curve(ctx)))
@@ -412,7 +427,7 @@ def _leading_directions(
 
 
 def _around(log_moment: Callable[[int], Any], alpha: Fraction) -> tuple[Any, Any]:
-    """Bounds of L(α) from below and from above."""
+    """Balls that bound L(α), convex, from below and from above, by its values at whole orders."""
     floor = alpha.__floor__()
     share = BALL.number(alpha - floor)
     before, at, after = (log_moment(floor + step) for step in (-1, 0, 1))
@@ -421,10 +436,13 @@ def _around(log_moment: Callable[[int], Any], alpha: Fraction) -> tuple[Any, Any
 
 @singledispatch
 def _largest_of(ctx: Arithmetic, directions: list[MixtureDirection], alpha: Order) -> Number:
-    """The largest of some divergences that take time: balls of few bits say which need not."""
+    """The largest of some divergences at α, of which each takes time, in the arithmetic.
+
+    Balls of _COMPARING_BITS prove which are not the largest, and those are left out.
+    """
     if len(directions) > 1:
         values = []
-        with precision(_FEW_BITS):
+        with precision(_COMPARING_BITS):
             for direction in directions:
                 values.append(direction.at(BALL, alpha))
                 if BALL.is_infinite(values[-1]):
@@ -436,6 +454,7 @@ def _largest_of(ctx: Arithmetic, directions: list[MixtureDirection], alpha: Orde
 
 @_largest_of.register
 def _(ctx: SymbolicArithmetic, directions: list[MixtureDirection], alpha: Order) -> Number:
+    """In a formula the largest of all stands, as nothing is compared."""
     return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
 
 
@@ -465,18 +484,22 @@ def sampled_directions(pair: DistributionPair, gamma: Exact, removed: bool) -> l
 # E_Q[m^α], m = (1−γ) + γP/Q, is at least the other direction (MTZ19 Theorem 5), so
 # ε′(α) = log E_Q[m^α]/(α−1) for every real α > 1, and ε′(1) = E_Q[m log m].
 
+#: What theorems about a swapped pair assume, in words.
 _SWAPPED = "one pair $(P, Q)$ dominates, and an involution that preserves the measure swaps it"
 
 
 def is_gaussian(node: Node) -> str | None:
-    """The worst pair is N(Δ, σ²) against N(0, σ²)."""
+    """None if the worst pair is N(Δ, σ²) against N(0, σ²); else the reason."""
     law = law_of(as_noise(node.mechanism))  # type: ignore[attr-defined]
     return "the mechanism is not the Gaussian one" if law.normal is None else None
 
 
 # Proved in docs/proofs/pairs.md, Lemma base-pairs.
 def has_known_pair(node: Node) -> str | None:
-    """The worst pair is that of randomized response or of noise, or the two laws given."""
+    """None if the worst pair is that of randomized response or of noise, or two laws; else why not.
+
+    Gaussian noise has its own theorem.
+    """
     mechanism = node.mechanism  # type: ignore[attr-defined]
     if stated_pair(mechanism) is not None:
         return is_pair(node)
@@ -487,7 +510,7 @@ def has_known_pair(node: Node) -> str | None:
 
 
 def _sampled_gaussian_local(eps: RDPCurve, middle: int, gamma: Exact) -> LocalProduct | None:
-    """E_Q[m^α] at a rational γ of noise whose σ/Δ is rational."""
+    """E_Q[m^α] for all α within ½ of a whole order, at a rational γ and σ/Δ; None for others."""
     law = law_of(as_noise(eps.node))
     ratio = None if law.normal is None else law.normal.ratio
     if not isinstance(ratio, Fraction) or not isinstance(gamma, Fraction):

@@ -30,21 +30,21 @@ from symacct.theory.amplification.groups import of_pure
 #
 # docs/proofs/selection.md, Lemmas released-law and negative-binomial.
 
-#: The orders j that a formula tries; one that reads ε(j) anywhere is a bound.
-TRIED = tuple(2**k for k in range(1, 9))
+#: The orders j that a formula tries; a bound holds at whichever j it reads ε(j).
+TRIED_ORDERS = tuple(2**k for k in range(1, 9))
 #: The largest whole order that a search tries, and the one that it begins with.
-_LAST, _FIRST_GUESS = 2**9, 8
+_LAST_ORDER, _FIRST_ORDER = 2**9, 8
 #: Bits of the balls in which orders are compared: a bound holds whichever order is found.
 SEARCH_BITS = 80
-#: No order nearer to 1 is read: what it gives is near what needs no curve at all.
-NEAREST = Fraction(65, 64)
+#: The smallest order that is read: nearer to 1, ε says hardly more than what needs no curve at all.
+NEAREST_ORDER = Fraction(65, 64)
 
 #: (the curve in balls, an order) ↦ what is to be small.
 Cost: TypeAlias = Callable[[RDPCurve, Order], arb]
 
 
 def counted_by(law: type) -> Condition:
-    """The number of runs is of this law."""
+    """The condition that the number of runs is of this law, as a theorem's `applies`."""
 
     def applies(node: Node) -> str | None:
         runs = node.runs  # type: ignore[attr-defined]
@@ -69,7 +69,7 @@ upper_bound = functools.partial(
 
 
 def refuse_formula(ctx: Arithmetic) -> None:
-    """OrderError where numbers decide what is read, and whether a sum is finite."""
+    """OrderError in formulas, for a bound in which numbers decide what is read or is finite."""
     if isinstance(ctx, SymbolicArithmetic):
         raise OrderError(
             "found a question for a formula, needed numbers, because they decide which orders "
@@ -79,7 +79,10 @@ def refuse_formula(ctx: Arithmetic) -> None:
 
 
 def searched_order(eps: RDPCurve, what: object, cost: Cost) -> Order:
-    """An order >= 1 at which the cost is about smallest: a bound holds whichever it is."""
+    """An order > 1 at which the cost is about smallest, remembered under `what` with the curve.
+
+    It is searched for in balls of SEARCH_BITS, and steers: a bound holds whichever it is.
+    """
     known = eps.remember("repeated")
     if what not in known:
         with precision(SEARCH_BITS):
@@ -90,19 +93,22 @@ def searched_order(eps: RDPCurve, what: object, cost: Cost) -> Order:
 
 
 def lowest(f: order_search.Objective) -> Order:
-    """The bottom of f's valley among whole orders, and between those where f can be asked."""
-    whole = order_search.whole_valley(f, 2, _LAST, _FIRST_GUESS)
+    """The order at the bottom of f's valley, at least NEAREST_ORDER, up to _LAST_ORDER.
+
+    It is a whole one where f raises an OrderError between them.
+    """
+    whole = order_search.whole_valley(f, 2, _LAST_ORDER, _FIRST_ORDER)
     try:
         order = order_search.real_valley(
             f, order_search.places(f, whole, True), Fraction(whole, 2**14), True
         )
     except OrderError:
         return whole
-    return max(order, NEAREST)
+    return max(order, NEAREST_ORDER)
 
 
 def pure(ctx: Arithmetic, eps: RDPCurve) -> Number | None:
-    """ε(∞) where it is known and finite."""
+    """ε(∞) where it is known and finite; else None."""
     try:
         t = eps(INFINITY)
     except OrderError:  # a curve of the user's own that does not say
@@ -142,9 +148,9 @@ def read_at(
     runs: TruncatedNegativeBinomial,
     log: Number,
 ) -> Number:
-    """The bound of Theorem 2 adds to ε(λ) what the number of runs costs.
+    """ε(λ) + log E[K]/(λ−1) + (1+η)·log, the bound of Theorem 2 at the order λ > 1, or at ∞.
 
-    ε(λ) + log E[K]/(λ−1) + (1+η)·log
+    `log` is a bound of log (γ + (1−γ)y′)/(γ + (1−γ)y), as `log_ratio` gives one.
     """
     value = eps(order)
     if ctx.is_infinite(value):
@@ -169,7 +175,7 @@ def negative_binomial(
 
     min_j ((1−1/j)ε(j) + log(1/γ)/j) }, λ = max(α, 2), t = ε(∞), j = 2, 4, 8, …, 256
     """
-    ratios = [log_ratio(ctx, eps, order, runs.gamma) for order in TRIED]
+    ratios = [log_ratio(ctx, eps, order, runs.gamma) for order in TRIED_ORDERS]
     ratio = ctx.minimum(pure_log_ratio(ctx, eps, runs.gamma), *ratios)
     return read_at(ctx, eps, at_least_two(alpha), runs, ratio)
 
@@ -214,7 +220,11 @@ def at_best(
     runs: TruncatedNegativeBinomial,
     pure_ratio: Number | None,
 ) -> Number:
-    """Theorem 2 at the λ and j that are searched for, or with this ratio and with 1/γ, at j = 1."""
+    """The bound of Theorem 2 at the λ >= α that is searched for, with the least of some ratios.
+
+    These are log(1/γ), that at the j searched for, and `pure_ratio`, a bound that needs no j, or
+    None.
+    """
     refuse_formula(ctx)
     lam = searched_order(
         eps, ("λ", runs), lambda curve, order: read_at(BALL, curve, order, runs, arb(0))
@@ -285,14 +295,14 @@ def negative_binomial_all(
 # Papernot, Steinke 2022: the best of a Poisson number of runs; docs/proofs/selection.md, Lemma
 # poisson-runs.
 
-#: An ε(∞) in nats, up to which e^t/(e^t − 1) is beyond 2^20, where no order is searched.
+#: The ε(∞) in nats up to which e^t/(e^t − 1) is beyond 2^20, where no order is searched for.
 _FLATTEST = Fraction(1, 2**20)
 
 POISSON = counted_by(Poisson)
 
 
 def often_enough(node: Node) -> str | None:
-    """A Poisson number of runs of mean at least 1: fewer are none too often to be left out."""
+    """None for a Poisson number of runs of mean at least 1, so that log μ >= 0; else the reason."""
     reason = POISSON(node)
     if reason is not None or node.runs.rate >= 1:  # type: ignore[attr-defined]
         return reason
@@ -307,7 +317,7 @@ def poisson_excess_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, order: Order) 
 
 
 def poisson_pure_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order) -> Number:
-    """((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), a bound of c_j where it is not negative; λ−1 at t = ∞"""
+    """((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), above (λ−1)y′ − λy where it is >= 0; λ−1 at t = ∞"""
     t, less = pure(ctx, eps), ctx.number(lam) - 1
     if t is None:
         return less
@@ -324,7 +334,7 @@ def even_order(eps: RDPCurve) -> Order:
             if t is None or not t > BALL.number(_FLATTEST):
                 known["even"] = 2
             else:
-                known["even"] = max(NEAREST, rational(-1 / (-t).expm1()))
+                known["even"] = max(NEAREST_ORDER, rational(-1 / (-t).expm1()))
     order: Order = known["even"]
     return order
 
@@ -332,9 +342,9 @@ def even_order(eps: RDPCurve) -> Order:
 def bound_at(
     ctx: Arithmetic, eps: RDPCurve, order: Order, mean: Number, growths: list[Number]
 ) -> Number:
-    """The bound of Theorem 6 at one λ takes the smallest of the growths that are known.
+    """log( 1 + E[K] e^{min{max(0, g), g_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1), the bound at one λ > 1.
 
-    log( 1 + E[K] e^{min{max(0, g), g_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)
+    `mean` is E[K], and `growths` are g, which holds where it is not negative, and then the g_j.
     """
     lam = ctx.number(order) - 1
     rise = ctx.expm1(lam * eps(order))
@@ -370,7 +380,7 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     c_j = λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, j = 2, 4
     """
     lam = at_least_two(alpha)
-    excesses = [poisson_excess_at(ctx, eps, lam, order) for order in TRIED[:2]]
+    excesses = [poisson_excess_at(ctx, eps, lam, order) for order in TRIED_ORDERS[:2]]
     return poisson_bound_at(ctx, eps, lam, excesses, runs)
 
 
@@ -386,12 +396,12 @@ def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson)
     """ε′(α) <= the least bound of Theorem 6 at λ = α, where c = 0 and at the best λ >= α, with the
     best j"""
     refuse_formula(ctx)
-    best: Order = NEAREST  # where log μ is not positive there is no valley
+    best: Order = NEAREST_ORDER  # where log μ is not positive there is no valley
     if runs.rate > 1:
         best = searched_order(
             eps, runs, lambda curve, lam: poisson_printed(BALL, curve, lam, runs, eps)
         )
-    tried = {max(alpha, lam) for lam in (NEAREST, best, even_order(eps))}
+    tried = {max(alpha, lam) for lam in (NEAREST_ORDER, best, even_order(eps))}
     return ctx.minimum(*(poisson_at(ctx, eps, lam, runs) for lam in sorted(tried)))
 
 
@@ -424,7 +434,7 @@ def poisson_printed(
 
 
 def poisson_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson) -> Number:
-    """Theorem 6 at this λ, and the j that is searched for."""
+    """The bound of Theorem 6 at this λ, with the j that is searched for."""
     return poisson_bound_at(ctx, eps, lam, [best_excess(ctx, eps, lam, eps)], runs)
 
 
@@ -533,7 +543,7 @@ def binomial(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Nu
     excesses = [
         at(ctx, eps, lam, order, runs)
         for at in (binomial_excess_at, ratio_at)
-        for order in TRIED[:2]
+        for order in TRIED_ORDERS[:2]
     ]
     return binomial_bound_at(ctx, eps, lam, excesses, runs)
 
@@ -550,19 +560,22 @@ def binomial_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomia
     """ε′(α) <= the least bound of REPEAT-BINOMIAL at λ = α and at the best λ >= α, with the best
     j"""
     refuse_formula(ctx)
-    best: Order = NEAREST  # where log E[K] is not positive there is no valley
+    best: Order = NEAREST_ORDER  # where log E[K] is not positive there is no valley
     if runs.n * runs.theta > 1:
         best = searched_order(
             eps, runs, lambda curve, lam: binomial_at(BALL, curve, lam, runs, eps)
         )
-    tried = {max(alpha, lam) for lam in (NEAREST, best)}
+    tried = {max(alpha, lam) for lam in (NEAREST_ORDER, best)}
     return ctx.minimum(*(binomial_at(ctx, eps, lam, runs, eps) for lam in sorted(tried)))
 
 
 def binomial_at(
     ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Binomial, memory: RDPCurve
 ) -> Number:
-    """REPEAT-BINOMIAL at this λ, and the j of either kind that `memory` keeps of searches."""
+    """The bound of REPEAT-BINOMIAL at this λ, with the two j that searches on `memory` found.
+
+    `memory` is the curve that keeps them; `eps` is that curve or the same in other balls.
+    """
     j = searched_order(
         memory,
         ("j", lam, runs),

@@ -22,21 +22,22 @@ from symacct.kernel.theorem_registry import RDPCurve
 from symacct.theory.amplification.samples import of_a_record
 from symacct.theory.amplification.zw19 import general_bound, has_swap_symmetric_pair, tight_bound
 
-#: τ = 0 is no τ, so that nobody asks for it by name.
+#: The values that by= may give to τ and to the sides of the sum; 0, that no τ is given, is none.
 OPTION_VALUES = (("tau", range(1, 10**9)), ("sides", range(1, 3)))
 
-Run = tuple[Number, int]  # the first of some orders in a row, and how many there are
+#: The first of some orders in a row, and how many there are.
+Run = tuple[Number, int]
 
 
 def is_nondecreasing(node: Node) -> str | None:
-    """ε is proved nondecreasing: that of a convex CGF which is 0 at 0 is."""
+    """None if ε is proved nondecreasing, as that of a convex CGF is; else the reason."""
     if node.mechanism.convex:  # type: ignore[attr-defined]
         return None
     return "that the mechanism's curve is nondecreasing is not proved"
 
 
 def tight_and_nondecreasing(node: Node) -> str | None:
-    """What Theorem 8 needs, and what the replacement of the middle terms needs."""
+    """None if Theorem 8 and the replacement of the middle terms are proved; else the reason."""
     return has_swap_symmetric_pair(node) or is_nondecreasing(node)
 
 
@@ -120,7 +121,10 @@ def middle_excess(ctx: Arithmetic, alpha: Order, gamma: Number, top: Any) -> Num
 
 
 def _is_whole_sum(tau: int, alpha: Order) -> bool:
-    """No τ, or τ terms at each end are all there is (a symbolic order is taken to be larger)."""
+    """Is there no τ (0), or are τ terms at each end all there is?
+
+    A symbolic order is taken to be larger than that.
+    """
     return tau == 0 or (isinstance(alpha, int) and 2 * tau > alpha)
 
 
@@ -148,7 +152,10 @@ def replaced_terms(
 
 @singledispatch
 def weights(ctx: Arithmetic, alpha: Order, gamma: Number, first: Number) -> Iterator[Number]:
-    """b_first, b_{first+1}, …: one binomial, then b_{l+1}/b_l = (α−l)/(l+1)·γ/(1−γ)."""
+    """b_first, b_{first+1}, … without end: one binomial, then b_{l+1}/b_l = (α−l)/(l+1)·γ/(1−γ).
+
+    For γ = 1 they are 0 but for b_α = 1.
+    """
     keep = 1 - gamma
     if ctx.is_zero(keep):
         yield from (ctx.number(int(l == alpha)) for l in itertools.count(first))
@@ -160,7 +167,7 @@ def weights(ctx: Arithmetic, alpha: Order, gamma: Number, first: Number) -> Iter
 
 @weights.register
 def _(ctx: SymbolicArithmetic, alpha: Order, gamma: Number, first: Any) -> Iterator[Any]:
-    """Each as it is written."""
+    """The weights b_l as expressions, each written by itself."""
     return (_weight(ctx, alpha, gamma, first + step) for step in itertools.count())
 
 

@@ -71,14 +71,17 @@ from symacct.theory.amplification.zw19 import has_one_pair, log_moment, sampled_
 #
 # A formula whose leading terms cancel, evaluated in each arithmetic to all of its digits.
 
-#: (arithmetic, the mechanism's curve in it, α, γ) → a number >= 0.
+#: (arithmetic, the mechanism's curve in it, α, γ) ↦ a number >= 0 in it.
 Formula = Callable[[Any, Any, Any, Any], Any]
 
 
 def carefully(
     ctx: Arithmetic, formula: Formula, eps: RDPCurve, alpha: Order, gamma: Exact
 ) -> Number:
-    """The formula itself: a ball says how many digits it lost, and an expression loses none."""
+    """The formula's value: a ball says how many digits it lost, and an expression loses none.
+
+    In mpmath it is found with four times the bits, and in float64 it is a certified value, rounded.
+    """
     if isinstance(ctx, MpmathArithmetic):
         return _with_digits_to_spare(ctx, formula, eps, alpha, gamma)
     if isinstance(ctx, Float64Arithmetic):
@@ -89,7 +92,7 @@ def carefully(
 def _with_digits_to_spare(
     ctx: MpmathArithmetic, formula: Formula, eps: RDPCurve, alpha: Order, gamma: Exact
 ) -> Number:
-    """A value that is the square of what it is made of loses half of its digits."""
+    """The formula in mpmath with four times the bits, rounded: nearly squares lose half of them."""
     finer = MpmathArithmetic(4 * ctx.bits)
     return ctx.mp.mpf(1) * ctx.mp.make_mpf(formula(finer, eps.using(finer), alpha, gamma)._mpf_)
 
@@ -97,7 +100,7 @@ def _with_digits_to_spare(
 def _rounded(
     ctx: Float64Arithmetic, formula: Formula, eps: RDPCurve, alpha: Order, gamma: Exact
 ) -> LogNumber:
-    """Certified values: float64 has no digits to lose."""
+    """The formula in balls, rounded to float64, at one order or at each of an array."""
     if isinstance(alpha, np.ndarray):
         values = [_rounded(ctx, formula, eps, array_order(value), gamma) for value in alpha.ravel()]
         parts = zip(*((value.sign, value.log, value.error) for value in values), strict=True)
@@ -111,7 +114,7 @@ def _rounded(
 
 
 def has_dominating_pair(node: Node) -> str | None:
-    """One pair dominates, and its expectations are known: noise and two answers."""
+    """None if one pair dominates and its expectations are known; else the reason."""
     mechanism = one_query(node.mechanism)  # type: ignore[attr-defined]
     if law_of(mechanism).worst is None:
         return (
@@ -143,11 +146,12 @@ def above_one(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Num
 
 
 def _expected(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """E_Q[ψ(1−γ+γL); L > 1] of the query whose curve is read, ψ at α = 1 being (t−1) log t."""
     return expectation(ctx, one_query(eps.node), None if alpha == 1 else alpha, gamma)
 
 
 def psi(ctx: Arithmetic, alpha: Order, log_t: Any) -> Number:
-    """(t^α − 1)(1 − t^{1−α}), and (t−1) log t where α is None."""
+    """ψ(t) = (t^α − 1)(1 − t^{1−α}) by log t, and (t−1) log t where α is None; never negative."""
     if alpha is None:
         return ctx.expm1(log_t) * log_t
     order = ctx.number(alpha)
@@ -156,7 +160,7 @@ def psi(ctx: Arithmetic, alpha: Order, log_t: Any) -> Number:
 
 @singledispatch
 def expectation(ctx: Arithmetic, mechanism: Node, alpha: Order | None, gamma: Exact) -> Number:
-    """E_Q[ψ(1−γ+γL); L > 1]"""
+    """E_Q[ψ(1−γ+γL); L > 1], L = P/Q of the mechanism's worst pair; α None stands for 1"""
     return mean_of_psi(ctx, mechanism, alpha, gamma)
 
 
@@ -172,6 +176,7 @@ def mean_of_psi(ctx: Arithmetic, mechanism: Node, alpha: Order | None, gamma: Ex
 
 @expectation.register
 def _(ctx: BallArithmetic, mechanism: Node, alpha: Order | None, gamma: Fraction) -> Number:
+    """In balls: by the certified integral of noise, or by the sum over two answers."""
     pair = law_of(mechanism).worst
     if isinstance(pair, Shift):
         return pair.upper_half_in_balls(gamma, alpha)
@@ -180,6 +185,7 @@ def _(ctx: BallArithmetic, mechanism: Node, alpha: Order | None, gamma: Fraction
 
 @expectation.register
 def _(ctx: SymbolicArithmetic, mechanism: Node, alpha: Order | None, gamma: Exact) -> Number:
+    """In formulas: with ψ as it is printed, in t and not in log t."""
     pair = cast(SwappedPair, law_of(mechanism).worst)
     if pair.has_two_outcomes:
         return mean_of_psi(ctx, mechanism, alpha, gamma)
@@ -192,14 +198,14 @@ def _(ctx: SymbolicArithmetic, mechanism: Node, alpha: Order | None, gamma: Exac
 
 
 def written_psi(order: Any, t: sympy.Expr) -> sympy.Expr:
-    """ψ as it is printed."""
+    """ψ(t) as it is printed, as an expression of t; order None stands for α = 1."""
     return (t - 1) * sympy.log(t) if order is None else (t**order - 1) * (1 - t ** (1 - order))
 
 
 def above_one_of(
     mechanism: Node, gamma: Exact, value: Callable[[sympy.Expr], sympy.Expr]
 ) -> sympy.Expr:
-    """E_Q[value(1−γ+γL); L > 1] as an integral over the noise's shape."""
+    """E_Q[value(1−γ+γL); L > 1] as an unevaluated integral over the noise's shape."""
     rate = expression(gamma)
     shift = cast(Shift, law_of(mechanism).worst)
     return shift.written(lambda x: value(1 - rate + rate * sympy.exp(x)), above_one=True)
@@ -209,12 +215,14 @@ def above_one_of(
 #
 # Mechanisms given by all of their laws: the largest over finitely many triples.
 
+#: The probabilities of the outcomes, in one order for all laws.
 Law = tuple[Any, ...]
+#: (p, p′, q): the law with either of two records, and that without both.
 FiniteTriple = tuple[Law, Law, Law]
 
 
 def has_finitely_many_laws(node: Node) -> str | None:
-    """All laws of the mechanism are known, and they are finitely many."""
+    """None if all laws of the mechanism are known and are finitely many; else the reason."""
     if law_of(node.mechanism).all_laws is not None:  # type: ignore[attr-defined]
         return None
     return "the mechanism is not given by all of its laws; FiniteMechanism states one that is"
@@ -257,7 +265,10 @@ def record_added_or_removed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma:
 
 
 def largest(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, name: str) -> Number:
-    """The largest D_α over the triples; what does not depend on the order is remembered."""
+    """The largest D_α over the triples that the theorem `name` is about, 1 <= α <= ∞.
+
+    What does not depend on the order is remembered with the mechanism's curve.
+    """
     if gamma == 0:
         return ctx.number(0)
     known = eps.remember(f"triples of laws, {name}")
@@ -271,25 +282,28 @@ def largest(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, name: st
 
 
 def worst_directions(mechanism: Any, gamma: Exact, name: str) -> list[FiniteDirection]:
-    """The pairs of mixtures of which one is the worst: of any three laws, or of two."""
+    """The pairs of mixtures of which one is the worst.
+
+    They are of any three laws for TRIPLE-FINITE, and of two for TRIPLE-FINITE-ONE.
+    """
     triples = _any_three if name == "TRIPLE-FINITE" else _one_is_the_third
     laws = cast(tuple[Law, ...], law_of(mechanism).all_laws)
     return [FiniteDirection(masses) for masses in mixtures(triples(laws), gamma)]
 
 
 def _any_three(laws: tuple[Law, ...]) -> Iterator[FiniteTriple]:
-    """(p, p′, q) with p ≠ p′."""
+    """All triples (p, p′, q) of laws with p and p′ at different places."""
     return ((p, other, q) for (p, other), q in product(permutations(laws, 2), laws))
 
 
 def _one_is_the_third(laws: tuple[Law, ...]) -> Iterator[FiniteTriple]:
-    """(p, q, q) and (q, p, q)."""
+    """All triples (p, q, q) and (q, p, q): a record is added, or removed."""
     for p, q in permutations(laws, 2):
         yield from ((p, q, q), (q, p, q))
 
 
 def mixtures(triples: Iterable[FiniteTriple], gamma: Exact) -> tuple[Any, ...]:
-    """(m, n) for every outcome of each triple, those alike but once."""
+    """(m, n) at every outcome, m = (1−γ)q + γp and n = (1−γ)q + γp′, of each triple once."""
 
     def mixed(triple: FiniteTriple) -> tuple[tuple[Any, Any], ...]:
         return tuple(
@@ -306,7 +320,7 @@ def mixtures(triples: Iterable[FiniteTriple], gamma: Exact) -> tuple[Any, ...]:
 
 
 def is_gaussian(node: Node) -> str | None:
-    """The Gaussian mechanism; two normal laws are not all of it."""
+    """None for the Gaussian mechanism, of which two normal laws are not all; else the reason."""
     shift = law_of(node.mechanism).normal  # type: ignore[attr-defined]
     return None if shift is not None else "the mechanism is not the Gaussian one"
 
@@ -337,18 +351,20 @@ def at_opposite_ends(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact)
 
 @singledispatch
 def gaussian_log_moment(ctx: Arithmetic, alpha: Order, gamma: Number, shift: Any) -> Number:
-    """(α−1) ε′(α)"""
+    """(α−1) ε′(α) of TRIPLE-GAUSSIAN-POISSON; `shift` is δ = Δ/σ. TypeError without a rule."""
     raise TypeError(f"no expectation for {type(ctx).__name__}")
 
 
 @singledispatch
 def relative_entropy(ctx: Arithmetic, gamma: Number, shift: Any) -> Number:
-    """E[m log(m/n)]"""
+    """ε′(1) = E[m log(m/n)] of TRIPLE-GAUSSIAN-POISSON; `shift` is δ. TypeError without a rule."""
     raise TypeError(f"no expectation for {type(ctx).__name__}")
 
 
 @gaussian_log_moment.register
 def _(ctx: BallArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
+    """In balls: by a certified integral; of an irrational δ between those of rational ones."""
+
     def excess(ratio: Fraction) -> Number:
         return line_excess(Triple(Fraction(alpha), gamma, 1 / ratio, -1 / ratio))
 
@@ -357,21 +373,25 @@ def _(ctx: BallArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Nu
 
 @relative_entropy.register
 def _(ctx: BallArithmetic, gamma: Fraction, shift: Fraction) -> Number:
+    """In balls: by a certified integral; of an irrational δ between those of rational ones."""
     return falling_in(1 / shift, lambda ratio: sampled_relative_entropy(gamma, ratio, -1))
 
 
 @gaussian_log_moment.register
 def _(ctx: SymbolicArithmetic, alpha: Order, gamma: Number, shift: Any) -> Number:
+    """In formulas: the log of an unevaluated integral."""
     order = ctx.number(alpha)
     return ctx.log(_integral(ctx, gamma, shift, lambda m, n: m**order * n ** (1 - order)))
 
 
 @relative_entropy.register
 def _(ctx: SymbolicArithmetic, gamma: Number, shift: Any) -> Number:
+    """In formulas: an unevaluated integral."""
     return _integral(ctx, gamma, shift, lambda m, n: m * sympy.log(m / n))
 
 
 def _integral(ctx: SymbolicArithmetic, gamma: Number, shift: Any, value: Any) -> sympy.Expr:
+    """E[value(m, n)] over a standard normal x, unevaluated, for the two records at ±δ."""
     x = sympy.Dummy("z", real=True)
     rate, delta = ctx.number(gamma), ctx.number(shift)
     m, n = (1 - rate + rate * sympy.exp(s * delta * x - delta**2 / 2) for s in (1, -1))
@@ -381,7 +401,7 @@ def _integral(ctx: SymbolicArithmetic, gamma: Number, shift: Any, value: Any) ->
 
 @gaussian_log_moment.register
 def _(ctx: MpmathArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
-    """By mpmath's own quadrature of the convex integrand, which is nonnegative."""
+    """In mpmath: by its own quadrature of E[m^α n^{1−α} − 1 − αu − (1−α)w], never negative."""
     order = ctx.number(alpha)
 
     def gap(mp: Any, u: Any, w: Any) -> Any:
@@ -393,6 +413,8 @@ def _(ctx: MpmathArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> 
 
 @relative_entropy.register
 def _(ctx: MpmathArithmetic, gamma: Fraction, shift: Fraction) -> Number:
+    """In mpmath: by its own quadrature of E[m log(m/n) − u + w], never negative."""
+
     def gap(mp: Any, u: Any, w: Any) -> Any:
         return (1 + u) * (mp.log1p(u) - mp.log1p(w)) - u + w
 
@@ -402,7 +424,10 @@ def _(ctx: MpmathArithmetic, gamma: Fraction, shift: Fraction) -> Number:
 def _by_quadrature(
     ctx: MpmathArithmetic, gamma: Number, shift: Any, order: Any, gap: Any
 ) -> Number:
-    """E[gap(u, w)] over a normal x by mpmath, u and w being what m and n exceed 1 by."""
+    """E[gap(mp, u, w)] over a standard normal x by mpmath, u = m − 1 and w = n − 1; no proof.
+
+    The integral is cut where the density is below the last bits, at 3 times the bits.
+    """
     mp = ctx.mp
     with mp.workprec(3 * ctx.bits):
         rate, delta = ctx.number(gamma), ctx.number(shift)
@@ -420,7 +445,7 @@ def _by_quadrature(
 
 @gaussian_log_moment.register
 def _(ctx: Float64Arithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
-    """By the nodes that the proof would take."""
+    """In float64: by the nodes that the proof in balls would take, without its bound."""
     a, orders = Fraction(float(shift)), np.asarray(alpha)
     each = map(Fraction, orders.ravel().tolist())
     logs = [line_log_excess(Triple(order, gamma, a, -a)) for order in each]
@@ -429,6 +454,7 @@ def _(ctx: Float64Arithmetic, alpha: Order, gamma: Fraction, shift: Fraction) ->
 
 @relative_entropy.register
 def _(ctx: Float64Arithmetic, gamma: Fraction, shift: Fraction) -> Number:
+    """In float64: by the nodes that the proof in balls would take, without its bound."""
     a = Fraction(float(shift))
     return LogNumber(1.0, Triple(Fraction(1), gamma, a, -a).floats.log_entropy())
 
@@ -448,7 +474,7 @@ _of_gaussian = partial(
 
 
 def in_numbers(node: Node) -> str | None:
-    """Gaussian noise in numbers, of a query that is not declared to be a real number.
+    """None for Gaussian noise in numbers, of a query not declared to be real; else the reason.
 
     Which triangle is the worst is decided by the numbers.
     """
@@ -466,7 +492,7 @@ def in_numbers(node: Node) -> str | None:
 
 
 def of_one_query(node: Node) -> str | None:
-    """Gaussian noise, in numbers, on one query: nothing that came before chooses a triangle."""
+    """None for Gaussian noise, in numbers, on one query fixed beforehand; else the reason."""
     mechanism: Any = node.mechanism  # type: ignore[attr-defined]
     reason = in_numbers(node)
     if reason is None and not mechanism.is_one_query:
@@ -478,7 +504,7 @@ def of_one_query(node: Node) -> str | None:
 
 
 def of_vectors(node: Node) -> str | None:
-    """Gaussian noise, in numbers, of which three records may make a triangle."""
+    """None for Gaussian noise in numbers of which three records make a triangle; else why not."""
     mechanism: Any = node.mechanism  # type: ignore[attr-defined]
     reason = in_numbers(node)
     if reason is None and not mechanism.is_of_vectors:
@@ -502,7 +528,7 @@ def larger_end(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Nu
 
 @rising_in_rate
 def float_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """The larger end in float64, which orders are compared by."""
+    """The bound of TRIPLE-GAUSSIAN-LOWER in float64, by which orders are compared."""
     return _gaussian_value(ctx, eps, alpha, gamma, _of_ends_in_floats)
 
 
@@ -510,7 +536,10 @@ def float_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> N
 def triangle_near(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, near: Order
 ) -> Number:
-    """The triangle that is the worst at the order `near`, as far as float64 tells, at α."""
+    """The divergence at α of the triangle that is the worst at `near`, as far as float64 tells.
+
+    It is nowhere above TRIPLE-GAUSSIAN, being that of one of the triangles.
+    """
 
     def excess_of_one(ctx: Arithmetic, triangles: Triangles) -> Number:
         square = _square_of(replace(triangles, alpha=Fraction(near)), ctx.bits)
@@ -568,18 +597,22 @@ def dominating_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exa
 
 
 def _of_dominating(ctx: Arithmetic, triangles: Triangles) -> Number:
+    """G − 1 of the triangle that is above all, though no three records make it."""
     return excess(ctx, triangles.dominating)
 
 
 def _of_ends(ctx: Arithmetic, triangles: Triangles) -> Number:
+    """max{G(0), G(δ²)} − 1."""
     return ctx.maximum(*(excess(ctx, end) for end in triangles.ends))
 
 
 def _of_ends_in_floats(ctx: Arithmetic, triangles: Triangles) -> Number:
+    """max{G(0), G(δ²)} − 1 in float64, unproved, as a number of the arithmetic."""
     return ctx.exp(ctx.number(max(triangles.ends_in_floats)))
 
 
 def _of_worst(ctx: Arithmetic, triangles: Triangles) -> Number:
+    """max G(B) − 1, in balls with what a place may lack; PrecisionError where none is proved."""
     bits = ctx.bits + GUARD_BITS
     if is_far_beyond(triangles, bits):
         candidates = [(triangles.ends[0], arb(2) ** -bits)]
@@ -589,12 +622,12 @@ def _of_worst(ctx: Arithmetic, triangles: Triangles) -> Number:
 
 
 def _at_most(ctx: Arithmetic, value: Number, share: arb) -> Number:
-    """Between a value and what is larger by this share; other arithmetics give the value."""
+    """The ball from a value to (1 + share) times it; other arithmetics give the value."""
     return value * (1 + up_to(share)) if isinstance(ctx, BallArithmetic) else value
 
 
 def _places(triangles: Triangles) -> tuple[Place, ...]:
-    """Of which one is the worst."""
+    """The places of B near which the worst is proved to be; PrecisionError without a proof."""
     places = _worst(triangles)
     if places is None:
         raise PrecisionError(
@@ -606,25 +639,28 @@ def _places(triangles: Triangles) -> tuple[Place, ...]:
 
 
 def _of_raised(ctx: Arithmetic, triangles: Triangles) -> Number:
+    """(1+s)(max{G(0), G(δ²)} − 1), above G(B) − 1 for every B."""
     end, share = _raised_end(triangles)
     return excess(ctx, end) * ctx.number(1 + share)
 
 
 @lru_cache(maxsize=4096)
 def _worst(triangles: Triangles) -> tuple[Place, ...] | None:
+    """The places of B near which the worst is proved to be, at 53 bits; None without a proof."""
     with precision(53):
         return worst(triangles)
 
 
 @lru_cache(maxsize=4096)
 def _square_of(triangles: Triangles, bits: int) -> Fraction:
-    """|b|² of the worst triangle, as far as float64 tells, to half of the bits."""
+    """B = |b|² of the worst triangle, as far as float64 tells, to half of the bits; no proof."""
     with precision(53):
         return highest(triangles, bits // 2)
 
 
 @lru_cache(maxsize=4096)
 def _raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
+    """The larger end, and the share s by which it is raised above all B, proved at 53 bits."""
     with precision(53):
         return raised_end(triangles)
 
@@ -637,7 +673,11 @@ def _gaussian_value(
     gamma: Exact,
     largest: Callable[[Arithmetic, Triangles], Number],
 ) -> Number:
-    """The value is that of the triangle that `largest` takes; it is the curve's where γ is 1."""
+    """log(1 + largest(…))/(α−1), `largest` giving G − 1 of the triangles; ε(α) for γ = 1.
+
+    In balls an irrational σ/Δ lies between rational ones; elsewhere a near one is taken.
+    PrecisionError where numbers are beyond the floats that choose an integral's steps.
+    """
     if gamma == 0:
         return ctx.number(0)
     if gamma == 1:
@@ -660,7 +700,7 @@ def _gaussian_value(
 
 @singledispatch
 def excess(ctx: Arithmetic, triple: Triple) -> Number:
-    """E[m^α n^{1−α}] − 1 of one triangle."""
+    """G − 1 = E[m^α n^{1−α}] − 1 of one triangle; DomainError in formulas."""
     raise DomainError(
         f"TRIPLE-GAUSSIAN: found {type(ctx).__name__}, needed balls or float64: which triangle is "
         "the worst is decided by numbers, so there is no one formula"
@@ -669,12 +709,16 @@ def excess(ctx: Arithmetic, triple: Triple) -> Number:
 
 @excess.register
 def _(ctx: BallArithmetic, triple: Triple) -> Number:
+    """In balls: by a lattice rule with a proved bound of its error."""
     return triple_excess(triple)
 
 
 @excess.register
 def _(ctx: MpmathArithmetic, triple: Triple) -> Number:
-    """By the nodes and weights of the balls, summed in mpmath with digits to spare."""
+    """In mpmath: by the nodes that the proof in balls takes for `ctx.bits` bits, without its bound.
+
+    The terms are summed at 3 times the bits, of which 1 cancels where the excess is small.
+    """
     nodes = _on_a_line(ctx, triple) if triple.on_a_line else _in_the_plane(ctx, triple)
     with ctx.mp.workprec(3 * ctx.bits):
         total = ctx.mp.fsum(nodes) - 1
@@ -682,10 +726,7 @@ def _(ctx: MpmathArithmetic, triple: Triple) -> Number:
 
 
 def _on_a_line(ctx: MpmathArithmetic, triple: Triple) -> Iterator[Number]:
-    """The terms of a trapezoidal rule on a line:
-
-    hφ(z) m^α n^{1−α} at the nodes z = hi.
-    """
+    """The terms hφ(z) m^α n^{1−α} at the nodes z = hi of the trapezoidal rule on a line."""
     with precision(ctx.bits):
         rule = plan(triple, ctx.bits)
         rows = list(rows_of(rule, BellMajorant.best(triple, rule.log_tolerance)))
@@ -699,7 +740,7 @@ def _on_a_line(ctx: MpmathArithmetic, triple: Triple) -> Iterator[Number]:
 
 
 def _in_the_plane(ctx: MpmathArithmetic, triple: Triple) -> Iterator[Number]:
-    """The rows over the nodes (hi, kj) of a·x and b·x."""
+    """The sums over j of the rule's terms at the nodes (hi, kj) of a·x and b·x, for each i."""
     with precision(ctx.bits):
         lattice = lattice_of(triple, ctx.bits)
         (h, k), (rows, places) = map(ctx.mp.mpf, lattice.steps), lattice.box
@@ -727,6 +768,7 @@ def _mixture(ctx: MpmathArithmetic, triple: Triple, square: Number, log_ratio: N
 
 @excess.register
 def _(ctx: Float64Arithmetic, triple: Triple) -> LogNumber:
+    """In float64: by a lattice rule without a bound; LimitError for too many nodes."""
     return LogNumber(1.0, triple_log_excess(triple))
 
 
@@ -746,7 +788,7 @@ _of_one_number = partial(
 
 
 def is_on_the_line(node: Node) -> str | None:
-    """Laplace noise, or Gaussian noise that is declared to be of one dimension."""
+    """None for Laplace noise, or Gaussian noise declared to be on a line; else the reason."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
     pair = law_of(mechanism).worst
     if pair is not None and pair.is_on_line:
@@ -780,7 +822,7 @@ def at_whole_orders(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number)
 
 
 def is_pure(node: Node) -> str | None:
-    """The mechanism is any ε₀-DP one."""
+    """None if the mechanism stands for all ε₀-DP ones; else the reason."""
     pair = law_of(node.mechanism).worst  # type: ignore[attr-defined]
     if pair is not None and pair.is_whole_class:
         return None
@@ -788,14 +830,15 @@ def is_pure(node: Node) -> str | None:
 
 
 def is_no_class(node: Node) -> str | None:
-    """The mechanism is one of the ε₀-DP mechanisms, not all of them."""
+    """None if the mechanism does not stand for all ε₀-DP ones; else the reason."""
     return "for all ε₀-DP mechanisms there is an exact theorem" if is_pure(node) is None else None
 
 
 def _states(name: str, scheme: Any, place: str, reads: str) -> Callable[[Bound], Bound]:
-    """Register the bound as exact for all ε₀-DP mechanisms, and as an upper one for each.
+    """A decorator that registers a bound as exact for all ε₀-DP mechanisms, and as upper for each.
 
-    With ε₀ the class of mechanisms grows, so that the bound rises with the curve.
+    The two are called `name` and `name`-UPPER. With ε₀ the class of mechanisms grows, so that the
+    bound rises with the curve.
     """
     shared = {
         "source": SYMACCT.at(f"docs/proofs/triples.md, {place}"),
@@ -835,7 +878,10 @@ def of_poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Nu
 
 
 class FixedSize:
-    """The largest of the moment of two answers and that of three."""
+    """The worst triple for samples of fixed size, of two or three answers, by e, u, v and γ.
+
+    `excess` and `relative_entropy` are its moment − 1 and its divergence at α = 1, in numbers.
+    """
 
     def excess(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
         """max{ u^α − 1 + e(v^α − 1), (e+1)/(e+2) (u^α − 1)(u^α − u)/u^α }/(e+1)"""
@@ -868,7 +914,7 @@ class FixedSize:
 
 
 class AntitheticCoupling:
-    """The antithetic coupling: the one ratio is e where the other is 1/e."""
+    """The worst triple for Poisson samples: the one ratio is e where the other is 1/e."""
 
     def excess(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
         """v (1 − t^{1−α})(t^α − 1)/(e+1), t = u/v"""
@@ -902,7 +948,10 @@ _FIXED_SIZE, _POISSON = FixedSize(), AntitheticCoupling()
 
 
 def numbers(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any, Any]:
-    """e, u − 1, log u and log v, without cancellation for small γ or ε₀."""
+    """e = e^{ε(∞)}, u − 1, log u and log v, u = 1−γ+γe and v = 1−γ+γ/e.
+
+    Without cancellation for small γ or ε(∞), which is finite.
+    """
     if isinstance(ctx, SymbolicArithmetic):
         e, u, v = printed(ctx, eps, gamma)
         return e, u - 1, ctx.log(u), ctx.log(v)
@@ -914,15 +963,15 @@ def numbers(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any
 
 
 def printed(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any]:
-    """e, u and v."""
+    """e = e^{ε(∞)}, u = 1−γ+γe and v = 1−γ+γ/e, as they are printed."""
     e, rate = ctx.exp(eps(INFINITY)), ctx.number(gamma)
     return e, 1 - rate + rate * e, 1 - rate + rate / e
 
 
 def _pure_value(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, worst: Any) -> Number:
-    """The value is that of the triple whose ratios are as far from each other as ε₀ allows.
+    """ε′(α) of the triple whose ratios are as far from each other as ε(∞) allows, 1 <= α <= ∞.
 
-    ε′(α) of the worst triple.
+    ∞ where ε(∞) is infinite and γ > 0.
     """
     if gamma == 0:
         return ctx.number(0)

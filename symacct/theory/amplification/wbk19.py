@@ -53,10 +53,12 @@ from symacct.theory.amplification.zw19 import has_one_pair, log_moment, sampled_
 #
 # χ- and ternary |χ|-divergences of a mechanism: what sampling without replacement rests on.
 
+#: A whole order l ↦ B(ε,l), the finite difference of the moments.
 Differences = Callable[[Number], Number]
 
-#: What σ/Δ and Δ/σ stay below, so that their squares are floats, by which nodes are chosen.
-_FLOATS = Fraction(2**500)
+#: The value that σ/Δ and Δ/σ stay below, so that their squares are floats, by which nodes are
+#: chosen.
+_LARGEST_RATIO = Fraction(2**500)
 
 
 def loss_spread(ctx: Arithmetic, eps: RDPCurve) -> Callable[[Order], Number]:
@@ -81,14 +83,20 @@ def ternary_power(
 def hoelder_power(
     ctx: Arithmetic, eps: RDPCurve, spread: Any, difference: Differences, j: Any
 ) -> Number:
-    """The smaller of that and of e^{(j−1)ε(2j−1)} √B(ε,2j) (WBK19 Lemma 32 at u = v = 2)."""
+    """ζ(j)^j of WBK19-R33: the smaller of `ternary_power` and e^{(j−1)ε(2j−1)} √B(ε,2j).
+
+    The second is WBK19 Lemma 32 at u = v = 2.
+    """
     third = ctx.exp((j - 1) * eps(2 * j - 1)) * ctx.sqrt(difference(2 * j))
     return ctx.minimum(ternary_power(ctx, eps, spread, difference, j), third)
 
 
 @dataclass(frozen=True)
 class TernaryTerms(Terms):
-    """ζ(l)^l as terms of a sum: at most 4e^{L_l}, L_l = ½ log B(2⌊l/2⌋)B(2⌈l/2⌉), convex."""
+    """ζ(l)^l as terms of a sum: at most 4e^{L_l}, L_l = ½ log B(2⌊l/2⌋)B(2⌈l/2⌉), convex.
+
+    L_l stands in the place of K_l. `difference` gives B at even orders, `power` the term itself.
+    """
 
     factor: int = 4
     shift: None = None
@@ -105,12 +113,13 @@ class TernaryTerms(Terms):
         """No term is cheap."""
 
     def log_moment(self, l: int) -> arb:
+        """L_l, which bounds the term: t_l <= 4e^{L_l}."""
         product: arb = self.difference(2 * (l // 2)) * self.difference(2 * (l - l // 2))
         return product.log() / 2
 
 
 class Branches(NamedTuple):
-    """By what ζ(j)^j is bounded, and how many times j + 1 the orders reach that it reads B at."""
+    """The function that bounds ζ(j)^j, which reads B at orders up to `reach` times j + 1."""
 
     power: Callable[..., Number]
     reach: int
@@ -118,11 +127,10 @@ class Branches(NamedTuple):
 
 @singledispatch
 def differences(ctx: Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
-    """The finite differences of the moments are signed sums, of which balls lose most digits.
+    """l ↦ B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)} at the even orders given.
 
-    l ↦ B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)} at the whole orders given.
-
-    Here the sum itself, at even orders: the terms i = 0 and 1 are 1 and −l.
+    It is a signed sum, in which most digits cancel, so that each arithmetic that rounds finds it by
+    more bits. Here the sum itself, for formulas: the terms i = 0 and 1 are 1 and −l.
     """
 
     def difference(l: Any) -> Any:
@@ -136,7 +144,10 @@ def differences(ctx: Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differ
 
 @differences.register
 def _(ctx: BallArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
-    """Balls nearly as narrow as the working precision, from oracle values at the one needed."""
+    """In balls: relative radius 2^{−precision}, from values of the curve at the precision needed.
+
+    Remembered with the curve. PrecisionError and LimitError as of `differences_at`.
+    """
     bits = ctx.bits
     known = eps.remember("differences")
     curves: dict[int, Any] = {}
@@ -153,10 +164,13 @@ def _(ctx: BallArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
 
 
 def single_differences(ctx: BallArithmetic, eps: RDPCurve) -> Callable[[int], arb] | None:
-    """l ↦ B(ε,l) at even orders, each found without the others; None where that is not known."""
+    """l ↦ B(ε,l) at even orders in balls, each found without the others, of Gaussian noise.
+
+    None for other mechanisms, and for a σ/Δ that is irrational or no float.
+    """
     shift = law_of(eps.node).normal
     ratio = None if shift is None else shift.ratio
-    if not isinstance(ratio, Fraction) or not 1 / _FLOATS < ratio < _FLOATS:
+    if not isinstance(ratio, Fraction) or not 1 / _LARGEST_RATIO < ratio < _LARGEST_RATIO:
         return None
     known = eps.remember("single differences")
     if "of Gaussian" not in known:
@@ -167,7 +181,7 @@ def single_differences(ctx: BallArithmetic, eps: RDPCurve) -> Callable[[int], ar
 
 @differences.register
 def _(ctx: MpmathArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
-    """Plain alternating sums, at precisions that are doubled until two agree."""
+    """In mpmath: plain alternating sums, at precisions that are doubled until two agree."""
     known = eps.remember("differences")
     for l in orders:
         if l not in known:
@@ -177,7 +191,7 @@ def _(ctx: MpmathArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Difference
 
 @differences.register
 def _(ctx: Float64Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
-    """float64 cannot form these differences: certified ones, rounded."""
+    """In float64, which cannot form these differences: certified ones, rounded."""
     with precision(ctx.bits + GUARD_BITS):
         balls = differences(BALL, eps.using(BALL), orders)
         known = {l: ctx.of_ball(balls(l)) for l in orders}
@@ -185,7 +199,7 @@ def _(ctx: Float64Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differenc
 
 
 def _agreeing(ctx: MpmathArithmetic, eps: RDPCurve, l: int) -> Number:
-    """The precision is doubled until two values of B(l) in mpmath agree to all digits asked."""
+    """B(l) in mpmath, once two precisions agree to all bits of `ctx`; else PrecisionError."""
     coarse: Any = None
     for bits in doubled(ctx.bits + GUARD_BITS):
         finer = MpmathArithmetic(bits)
@@ -231,10 +245,10 @@ def pure_remark(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> 
 #
 # Wang, Balle, Kasiviswanathan 2019: sampling without replacement, replace-one adjacency.
 
-#: Orders whose differences are formed before it is asked whether those beyond matter.
-_FIRST_HEAD = 64
-#: The most of them: their differences take seconds, and those of twice as many half a minute.
-_MOST_HEAD = 2048
+#: The order up to which differences are formed before it is asked whether those beyond matter.
+_FIRST_HEAD_ORDER = 64
+#: The largest order up to which they are: differences up to twice it would take half a minute.
+_HEAD_LIMIT = 2048
 
 
 def renyi_sum(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, first: int) -> Number:
@@ -261,7 +275,7 @@ def general_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -
 
 # Proved in docs/proofs/pairs.md, Lemma theorem-27.
 def has_dominating_pair(node: Node) -> str | None:
-    """The curve is that of one pair that dominates: tight, and self-consistent (Def. 26).
+    """None if the curve is that of one dominating pair: tight, and self-consistent (Def. 26).
 
     Of such a pair every convex divergence is the largest, |χ|^l for even l among them: Gaussian
     (Lemma 30), Laplace (ZW19 Thm 18), randomized response (it has one pair), pure DP as its
@@ -311,7 +325,7 @@ def hoelder_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -
 def ternary_sum(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, branches: Branches
 ) -> Number:
-    """Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j, every term of it."""
+    """Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j, with each ζ(j)^j bounded from above; here every term of it."""
     largest = alpha if isinstance(alpha, int) else int(np.max(np.asarray(alpha)))
     return ternary_head(ctx, eps, alpha, gamma, largest, branches)
 
@@ -320,6 +334,7 @@ def ternary_sum(
 def _(
     ctx: SymbolicArithmetic, eps: RDPCurve, alpha: Order, gamma: Number, branches: Branches
 ) -> Number:
+    """In formulas: the sum as it is written."""
     spread, difference = loss_spread(ctx, eps), differences(ctx, eps, ())
 
     def term(j: Any) -> Any:
@@ -331,17 +346,17 @@ def _(
 
 @ternary_sum.register
 def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: Branches) -> Number:
-    """The first terms with differences, and past them Theorem 9's branch.
+    """In balls: the first terms with differences, and past them Theorem 9's branch.
 
     That branch is taken where it is known to be the smaller one, or adds nothing that shows at this
     precision. Where each difference is found by itself, the sum is over the terms that count,
-    wherever they are.
+    wherever they are. PrecisionError where differences up to _HEAD_LIMIT do not do.
     """
-    if alpha > _MOST_HEAD and not _is_steep(eps, _MOST_HEAD, alpha, branches):
+    if alpha > _HEAD_LIMIT and not _is_steep(eps, _HEAD_LIMIT, alpha, branches):
         difference = single_differences(ctx, eps)
         if difference and difference(2) <= 1:
             return _terms_that_count(ctx, eps, alpha, gamma, branches, difference)
-    last = min(alpha, _FIRST_HEAD)
+    last = min(alpha, _FIRST_HEAD_ORDER)
     while True:
         deadline.check()
         powers = ternary_powers(ctx, eps, last, branches)
@@ -353,9 +368,9 @@ def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: B
             return head + up_to(tail)
         if _is_steep(eps, last, alpha, branches):
             return head + tail
-        if last == _MOST_HEAD:
+        if last == _HEAD_LIMIT:
             raise PrecisionError(
-                f"WBK19-T27 at order {alpha}: found more than {_MOST_HEAD:,} differences that "
+                f"WBK19-T27 at order {alpha}: found more than {_HEAD_LIMIT:,} differences that "
                 "count, needed fewer",
                 remedy="take WBK19-T9, or a smaller order or rate",
             )
@@ -363,7 +378,7 @@ def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: B
 
 
 def _weighed(alpha: int, powers: list[arb]) -> list[arb]:
-    """C(α,j) ζ(j)^j from j = 2 on."""
+    """C(α,j) ζ(j)^j from j = 2 on, the coefficients of γ^{j−2} in the sum over γ²."""
     count, terms = alpha, []
     for j, power in enumerate(powers, 2):
         count = count * (alpha - j + 1) // j
@@ -373,7 +388,7 @@ def _weighed(alpha: int, powers: list[arb]) -> list[arb]:
 
 # Proved in docs/proofs/pairs.md, Lemma given-up-differences.
 def _is_steep(eps: RDPCurve, last: int, alpha: int, branches: Branches) -> bool:
-    """Is no branch with B smaller than the one without beyond these orders?
+    """Is it proved that no branch with B is smaller than the one without, beyond the order `last`?
 
     (r−1)^l >= r^l − l r^{l−1} for even l: where K rises by log(2l) or more at each step,
     B(l) >= e^{K_l}/2.
@@ -504,9 +519,10 @@ def projection(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> 
 
 
 def _hull_around(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> list[Point]:
-    """The corners of P35's hull; where K is convex, the two around α alone.
+    """The corners of P35's hull; where K is convex, (0, 0) and the two around α alone.
 
-    All points are corners where K is convex. The whole hull is remembered.
+    Then all points are corners. Else the whole hull is remembered; LimitError for a `max_order`
+    above the limit on hulls.
     """
     if eps.shape == "convex":
         around = {max(2, math.floor(alpha)), max(2, math.ceil(alpha))}

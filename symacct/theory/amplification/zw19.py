@@ -28,7 +28,7 @@ from symacct.theory.amplification.samples import of_a_record
 
 
 def has_swap_symmetric_pair(node: Node) -> str | None:
-    """Condition (4) is proved: one dominating pair whose likelihood ratio a symmetry inverts."""
+    """None if condition (4) is proved, by a dominating pair that a symmetry swaps; else why not."""
     if node.mechanism.attained.is_swapped:  # type: ignore[attr-defined]
         return None
     return (
@@ -38,7 +38,7 @@ def has_swap_symmetric_pair(node: Node) -> str | None:
 
 
 def has_one_pair(node: Node) -> str | None:
-    """One pair attains the mechanism's curve at every order, P the law with the record."""
+    """None if one pair attains the curve, P the law with the record; else the reason."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
     if mechanism.attained.by_one_pair:
         return None
@@ -58,13 +58,13 @@ def log_moment(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> N
 
 @singledispatch
 def log_sum(ctx: Arithmetic, terms: Terms, alpha: Order, gamma: Number) -> Number:
-    """log A(α) from the terms e^{K_l} − 1."""
+    """log A(α) = log(1 + Σ_{l>=2} b_l (e^{K_l} − 1)) from these terms, at a whole order."""
     return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, terms))
 
 
 @log_sum.register
 def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
-    """From the last term where that is proved to be all, so that K may be as large as it likes.
+    """In balls: from the last term where that is proved to be all, so that K may be huge.
 
     γ^α e^K, K = K_α, is exceeded by what is in [0, 1 + e^{K_{α−1}}]: the weights sum to 1 and a
     convex K does not fall.
@@ -139,7 +139,7 @@ def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> 
 
 
 def may_be_of_a_removal(node: Node, alpha: Order | np.ndarray) -> str | None:
-    """The mechanism's ε(∞) is attained by the addition of a record."""
+    """None if the mechanism's ε(∞) is attained by the addition of a record; else the reason."""
     if node.mechanism.attained.way_at(alpha) is not Way.LARGER:  # type: ignore[attr-defined]
         return None
     return "ε(∞) of the mechanism may be that of a record removed, which a sample has less of"
@@ -162,7 +162,7 @@ def pure_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> N
 
 
 def sampled_pure(ctx: Arithmetic, epsilon: Any, gamma: Number) -> Number:
-    """log(1 + γ(e^ε − 1)), where γ = 0 wins over ε = ∞."""
+    """log(1 + γ(e^ε − 1)), ε(∞) of a sample whose mechanism has ε(∞) = ε; 0 for γ = 0, ε = ∞."""
     if ctx.is_zero(gamma):
         return ctx.number(0)
     if ctx.is_infinite(epsilon):
@@ -171,6 +171,9 @@ def sampled_pure(ctx: Arithmetic, epsilon: Any, gamma: Number) -> Number:
 
 
 def sampled_pure_of_removal(ctx: Arithmetic, epsilon: Any, gamma: Number) -> Number:
-    """−log(1 − γ + γe^{−ε}), ε(∞) of a sample where that of the mechanism is a removal's."""
+    """−log(1 − γ + γe^{−ε}), ε(∞) of a sample where that of the mechanism is a removal's.
+
+    −log(1−γ) for ε = ∞. The rate is below 1, or ε is finite.
+    """
     fall = -gamma if ctx.is_infinite(epsilon) else gamma * ctx.expm1(-epsilon)
     return -ctx.log1p(fall)

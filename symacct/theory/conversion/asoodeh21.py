@@ -54,11 +54,16 @@ class ConversionSearch:
 
 
 _SEARCH = ConversionSearch()
+#: An answer of which nothing is known, because bits are missing.
 _UNKNOWN = arb(0, "inf")
 
 
 def epsilon(ctx: Arithmetic, eps: arb, alpha: arb, delta: arb) -> arb:
-    """The least ε >= 0 such that D_α <= ε(α) implies (ε, δ)-DP, in certified balls."""
+    """The least ε >= 0 such that D_α <= ε(α) implies (ε, δ)-DP, in certified balls.
+
+    It is never above the improved conversion's. A wide ball says that bits are missing;
+    PrecisionError for numbers beyond the floats that find a candidate.
+    """
     if eps == 0:  # the two laws are one
         return arb(0)
     most: arb = bbghs20.epsilon(ctx, eps, alpha, delta)
@@ -78,7 +83,11 @@ def epsilon(ctx: Arithmetic, eps: arb, alpha: arb, delta: arb) -> arb:
 
 
 def log_delta(ctx: Arithmetic, eps: arb, alpha: arb, epsilon: arb) -> arb:
-    """The least log δ such that D_α <= ε(α) implies (ε, δ)-DP, in certified balls."""
+    """The least log δ such that D_α <= ε(α) implies (ε, δ)-DP, in certified balls.
+
+    −∞ for ε(α) = 0; never above the improved conversion's. A wide ball says that bits are missing;
+    PrecisionError for numbers beyond the floats that find a candidate.
+    """
     if eps == 0:  # the two laws are one, and δ = 0
         return arb("-inf")
     most: arb = bbghs20.log_delta(ctx, eps, alpha, epsilon)
@@ -211,12 +220,12 @@ class Problem:
     at: Callable[[arb], TwoPointPairs]
 
     def refuse_extremes(self, log_delta: arb) -> None:
-        """PrecisionError where floats could not find the candidate."""
+        """PrecisionError where α − 1, the target or −log δ is beyond what floats search with."""
         for number in (self.alpha - 1, self.target, log_delta):
             _in_range(number)
 
     def is_enough(self, x: arb) -> bool:
-        """Is min H >= e^target proved at x?"""
+        """Is min H >= e^target proved at x? False also where it is not decided."""
         pair, goal = self.at(x), self.target.expm1()
         # A value below the goal says that the minimum is: any place may do, and then the best one.
         if pair.excess((1 - pair.delta) / 2) < goal or pair.excess(v := float_argmin(pair)) < goal:
@@ -287,9 +296,9 @@ class Problem:
         return x, v
 
     def _by_floats(self, most: arb, lower: arb | None, bits: int) -> arb:
-        """Bisection in float64 finds x to some bits.
+        """An x a little above the solution, to `bits` bits, by bisection in floats; no proof.
 
-        x to some bits, by bisection between two ends; `lower` is looked for if None.
+        It is between `lower`, which is looked for if None, and `most`.
         """
         high = most
         low = lower if lower is not None else most - 1
@@ -313,6 +322,7 @@ class Problem:
         return TwoPointPairs(pair.alpha.mid(), pair.epsilon.mid(), pair.delta.mid())
 
     def _float_enough(self, x: arb) -> bool:
+        """Is min H >= e^target at x, as far as midpoints tell?"""
         pair = self.middle(x)
         return bool(pair.excess(float_argmin(pair)).mid() >= self.target.expm1().mid())
 

@@ -8,11 +8,15 @@ from symacct.kernel.arithmetic import Arithmetic
 from symacct.kernel.conversion import OrderOne, state
 from symacct.kernel.sources import SYMACCT
 
+#: An ε of which nothing is known, because balls do not decide.
 _UNKNOWN = arb(0, "inf")
 
 
 def epsilon(ctx: Arithmetic, eps: arb, alpha: arb, delta: arb) -> arb:
-    """ε = 0 where δ² >= min(1 − e^{−ε(1)}, ε(1)/2); elsewhere nothing is said."""
+    """ε = 0 where δ² >= min(1 − e^{−ε(1)}, ε(1)/2), and ∞, which says nothing, elsewhere.
+
+    [0, ∞] where balls do not decide. `eps` is ε(1); `alpha` is not read.
+    """
     square = _square(eps)
     if square <= delta * delta:
         return arb(0)
@@ -27,7 +31,7 @@ def log_delta(ctx: Arithmetic, eps: arb, alpha: arb, epsilon: arb) -> arb:
 
 
 def _square(eps: arb) -> arb:
-    """The square of what the total variation is at most."""
+    """min(1 − e^{−ε(1)}, ε(1)/2), which bounds the square of the total variation from above."""
     square: arb = (-(-eps).expm1()).min(eps / 2)
     return square
 

@@ -118,7 +118,7 @@ def test_the_order_where_differences_are_given_up_does_not_matter(name, alpha, g
     fixed = SubsampleWithoutReplacement(SEEDS[name][0], gamma)
     answers = []
     for head in (2, 3, 16, 64, 10_000):
-        monkeypatch.setattr(wbk19, "_FIRST_HEAD", head)
+        monkeypatch.setattr(wbk19, "_FIRST_HEAD_ORDER", head)
         answers.append(ask(fixed, alpha, "WBK19-T27"))
     assert all(a.digits >= DIGITS for a in answers)
     assert all(overlap(a, b) for a, b in itertools.combinations(answers, 2))
@@ -133,7 +133,7 @@ def test_the_terms_that_count_are_all(sigma, alpha, gamma, by, monkeypatch):
     """Between chords of log B, each B by itself, as by all differences at once."""
     fixed = SubsampleWithoutReplacement(Gaussian(sigma), gamma)
     at_once = ask(fixed, alpha, by)
-    monkeypatch.setattr(wbk19, "_MOST_HEAD", 16)
+    monkeypatch.setattr(wbk19, "_HEAD_LIMIT", 16)
     monkeypatch.setattr(wbk19, "_is_steep", lambda *_: False)
     found = ask(fixed, alpha, by)
     assert found.digits >= DIGITS
