@@ -30,8 +30,8 @@ class Terminal(io.StringIO):
 def terminal(monkeypatch):
     screen = Terminal()
     monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen, modules={}))
-    monkeypatch.setattr("symacct.kernel.deadline._QUIET", 0)
-    monkeypatch.setattr("symacct.kernel.deadline._PACE", 0.001)
+    monkeypatch.setattr("symacct.kernel.deadline._QUIET_SECONDS", 0)
+    monkeypatch.setattr("symacct.kernel.deadline._PACE_SECONDS", 0.001)
     return screen
 
 
@@ -56,7 +56,7 @@ def _settled():
 def test_many_quick_tasks_start_one_thread(terminal, monkeypatch):
     """A thread for each of them cost ten times the question that it watched."""
     _settled()
-    monkeypatch.setattr("symacct.kernel.deadline._PACE", 3)
+    monkeypatch.setattr("symacct.kernel.deadline._PACE_SECONDS", 3)
     begun = []
     monkeypatch.setattr(threading.Thread, "start", lambda thread: begun.append(thread))
     for _ in range(100):
@@ -95,7 +95,7 @@ def test_it_ends_with_an_error_too_and_its_thread_is_gone(terminal):
 
 
 def test_what_is_quick_writes_nothing(terminal, monkeypatch):
-    monkeypatch.setattr("symacct.kernel.deadline._QUIET", 3600)
+    monkeypatch.setattr("symacct.kernel.deadline._QUIET_SECONDS", 3600)
     assert symacct.Gaussian(2).epsilon("1e-5", 6).epsilon > 0
     assert terminal.getvalue() == ""
 
@@ -103,7 +103,7 @@ def test_what_is_quick_writes_nothing(terminal, monkeypatch):
 def test_nothing_is_written_for_a_program(monkeypatch):
     screen = io.StringIO()
     monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen, modules={}))
-    monkeypatch.setattr("symacct.kernel.deadline._QUIET", 0)
+    monkeypatch.setattr("symacct.kernel.deadline._QUIET_SECONDS", 0)
     with progress("anything", total=1) as advance:
         advance(1)
     assert screen.getvalue() == ""
@@ -125,7 +125,7 @@ def test_a_cell_of_a_notebook_shows_it_and_is_empty_in_the_end():
     cell = """
 import time
 from symacct.kernel import deadline as module
-module._QUIET, module._PACE = 0, 0.001
+module._QUIET_SECONDS, module._PACE_SECONDS = 0, 0.001
 shown = []
 write = module._Cell.__call__
 module._Cell.__call__ = lambda self, line: shown.append(line) or write(self, line)

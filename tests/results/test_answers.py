@@ -90,8 +90,8 @@ def pipe(monkeypatch):
     )  # fmt: skip
     monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=stream, modules={}))
     monkeypatch.setattr(module, "_in_a_pipe", module._Pipe())
-    monkeypatch.setattr(module, "_QUIET", 0)
-    monkeypatch.setattr(module, "_PACE", 0.001)
+    monkeypatch.setattr(module, "_QUIET_SECONDS", 0)
+    monkeypatch.setattr(module, "_PACE_SECONDS", 0.001)
     return stream, seen
 
 
