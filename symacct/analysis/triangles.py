@@ -202,7 +202,8 @@ def _log_mixture(rates: tuple[float, float], log_ratio: np.ndarray) -> np.ndarra
 # is bounded for all B at once, and of that which may be large, far from where the laws are, the
 # sign is known.
 
-_SLOPE_BITS = 128
+#: Bits of the sum of exponentials, whose terms cancel, beyond those that δ² takes from 1.
+_EXPONENTIALS_BITS = 128
 _DEGREES = range(1, 26, 2)
 _FINE = Fraction(1, 2**24)  # of δ², the size of H: what is left out so decides nothing
 _COARSE = Fraction(1, 16)
@@ -255,7 +256,7 @@ def slopes(alpha: Fraction, gamma: Fraction, delta: Fraction) -> Slopes | None:
     """
     # What is left of 1 is of the size δ².
     lost = 2 * max(0, delta.denominator.bit_length() - delta.numerator.bit_length())
-    with ctx.workprec(_SLOPE_BITS + lost):
+    with ctx.workprec(_EXPONENTIALS_BITS + lost):
         expansion = SlopeSeries(alpha - 1, gamma / (1 - gamma), delta**2)
         fine, coarse = (ball(share * delta**2) for share in (_FINE, _COARSE))
         best, left = 0, coarse
@@ -1047,7 +1048,7 @@ def _minimum_along_z(s: Fraction, j: int, k: Fraction) -> Fraction:
 # |a| = |a − b| = δ, |b|² = B in [0, δ²] (docs/proofs/triples.md, Lemma gaussian-triangles).
 
 _FAMILY_BITS = 24  # of the values that decide, and as many as their difference loses
-_SLOPE_BITS = 30
+_PIECE_BITS = 30
 _DERIVATIVES = 2  # of the slope by integrals, the last of them bounded
 WIDE = Fraction(161, 144)  # a rational number just above √5/2
 
@@ -1128,7 +1129,7 @@ def on_a_piece(triangles: Triangles, low: Fraction, high: Fraction) -> OnAPiece:
     −c <= LT/T everywhere.
     """
     drift, derivatives = derivatives_of_slope(triangles.alpha)
-    lattice = _lattice(triangles, high, derivatives, _SLOPE_BITS)
+    lattice = _lattice(triangles, high, derivatives, _PIECE_BITS)
     means = lattice.expectations()
     with ctx.workprec(lattice.bits):
         value, first = (_sum(powers, means) for powers in derivatives[:-1])

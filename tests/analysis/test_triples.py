@@ -31,7 +31,7 @@ from symacct import (
     softmax_bounds,
 )
 from symacct.analysis import worst_triangle as worst_triangles
-from symacct.analysis.triangles import Triangles, on_a_piece, triple_log_excess
+from symacct.analysis.triangles import Triangles, on_a_piece, slopes, triple_log_excess
 from symacct.analysis.worst_triangle import RiseBounds
 from symacct.interop.opacus import to_opacus_history
 from symacct.kernel.arithmetic.ball import precision
@@ -335,6 +335,13 @@ def test_the_slope_along_b_is_enclosed(setting):
     summed = looks.exponentials is not None
     assert summed == (setting[1] not in ("3/10", "9/10") and setting[0] != 8)
     assert not summed or most - least < triangles.factor * ball(triangles.delta**2) / 2
+
+
+def test_a_sum_of_exponentials_loses_no_more_than_it_leaves_out():
+    found = slopes(Fraction(8), Fraction(1, 1000), Fraction(1, 5))
+    place = Fraction(1, 50)
+    least, most = found.over(place, place)
+    assert 0 < most - least < (found.below + found.above) * 1.01
 
 
 def test_far_below_and_at_the_jump_an_end_is_proved_without_an_integral_of_the_slope(monkeypatch):
