@@ -59,7 +59,8 @@ class NormalMixture(Law, variance=positive):
         weights = _row(self.weights, "NormalMixture, weights")
         self._settle(means=means, weights=weights)
         limits.check("terms", len(means), "NormalMixture, means")
-        if len(set(means)) != len(weights) or min(weights, default=0) <= 0 or sum(weights) != 1:
+        apart = len(set(means)) == len(means) == len(weights)
+        if not apart or min(weights, default=0) <= 0 or sum(weights) != 1:
             raise DomainError(
                 f"NormalMixture: found {len(means)} means and the weights {echo(list(weights))}, "
                 "needed as many different means as positive weights that sum to 1"
