@@ -534,7 +534,8 @@ def _end(side: Side, bits: int) -> tuple[arb, arb]:
         return arb(1), arb("-inf")
     ratio = side.blend(Fraction(1), Fraction(-1))
     evaluate = side.at_end(ratio)
-    for doubling in doublings(0 if side.is_infinite else max(0, (2 / side.extent).__ceil__())):
+    first = 0 if side.is_infinite else max(1, math.ceil(2 / side.extent)).bit_length()
+    for doubling in doublings(first):
         if doubling > _SUPREMUM_FARTHEST:
             break
         start = arb(2) ** doubling

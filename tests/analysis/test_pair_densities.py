@@ -190,6 +190,14 @@ def test_the_supremum_lies_in_its_ball_however_few_bits_are_asked(bits):
     assert found.rad() < arb(2) ** (2 - bits)
 
 
+@pytest.mark.parametrize("extent", [1, "1/10000"])
+def test_a_supremum_beside_a_singular_end_of_a_short_interval(extent):
+    """(2x/e²)/(3√x/(2e^{3/2})) is largest at x = e, and is 0 at 0."""
+    pair = DistributionPair(*(Density(f, [0, extent], "any") for f in ("x", "sqrt(x)")))
+    assert near(pair.divergence("inf"), MP.log(MP.mpf(4) / 3))
+    assert pair.divergence("inf", reverse=True).lower == INFINITY
+
+
 @pytest.mark.parametrize(
     ("first", "second", "there", "back"),
     [
