@@ -86,21 +86,29 @@ class Lognormal:
         try:
             return math.sqrt(float(self.ratio))
         except OverflowError as error:
-            raise PrecisionError(
-                "the transform of a lognormal variable: found a variance beyond float64, needed a "
-                "less extreme one"
-            ) from error
+            raise self._beyond_floats() from error
 
     @cached_property
     def variance(self) -> float:
-        """About e^{s²} − 1."""
-        return math.expm1(float(self.ratio))
+        """About e^{s²} − 1; PrecisionError where it is beyond float64, from s² of 709 on."""
+        try:
+            return math.expm1(float(self.ratio))
+        except OverflowError as error:
+            raise self._beyond_floats() from error
+
+    @staticmethod
+    def _beyond_floats() -> PrecisionError:
+        return PrecisionError(
+            "the transform of a lognormal variable: found a variance beyond float64, needed a "
+            "less extreme one"
+        )
 
     # --- float64: where to look
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats, Floats]:
         """Tabulate log u, log(u + log φ(u)) and log φ(u) in float64, at equal steps of log u."""
+        variance = self.variance  # which is refused before much is tabulated
         logs = np.arange(_LOG_LOW - self.s**2, _LOG_HIGH, _LOG_STEP)
         x = np.arange(-40.0, 10.0, min(0.2, 0.3 / self.s))
         log_w = self.s * x - self.s**2 / 2
@@ -110,8 +118,9 @@ class Lognormal:
             rows.append(np.logaddexp.reduce(exponents))
         log_phi = np.array(rows) - np.logaddexp.reduce(-(x**2) / 2)
         u = np.exp(logs)
-        first = u**2 * self.variance / 2
-        excess = np.where(u * math.exp(self.s**2) < _SMALL, first, np.maximum(u + log_phi, 1e-300))
+        first = u**2 * variance / 2
+        is_small = u * (1 + variance) < _SMALL
+        excess = np.where(is_small, first, np.maximum(u + log_phi, 1e-300))
         return logs, np.log(np.maximum(excess, 1e-300)), log_phi
 
     @property

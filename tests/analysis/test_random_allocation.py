@@ -141,6 +141,14 @@ def test_orders_of_hundreds_and_what_is_beyond():
         wide.rdp("9999/2", by="ALLOCATION-GAUSSIAN")
 
 
+def test_so_little_noise_that_float64_has_no_variance_of_its_ratio():
+    """e^{900} is no float: the sum of ratios is refused, and what is told answers."""
+    m = RandomAllocation(Gaussian("1/30"), 10)
+    with pytest.raises(PrecisionError, match="variance beyond float64"):
+        m.rdp("5/2", 5, by="ALLOCATION-GAUSSIAN")
+    assert m.rdp("5/2", 5).claim.theorems == ("ALLOCATION-TOLD",)
+
+
 def test_mpmath_says_the_same():
     m = RandomAllocation(Gaussian(3), 7)
     for alpha in (2, "5/2"):
