@@ -339,6 +339,12 @@ def _(ctx: BallArithmetic, overlap: Overlap) -> Number:
     bits = ctx.bits
     with precision(2 * bits):
         largest = largest_log_ratio(overlap.sides, bits)
+        if largest.is_nan():
+            raise PrecisionError(
+                "order ∞: found no value of the log-ratio of the densities at some point, needed "
+                "its supremum",
+                remedy="ask at a finite order",
+            )
         if not largest.is_finite():
             return ctx.number(INFINITY)
         first, second = overlap.log_totals(ctx)

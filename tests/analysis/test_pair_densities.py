@@ -190,6 +190,12 @@ def test_the_supremum_lies_in_its_ball_however_few_bits_are_asked(bits):
     assert found.rad() < arb(2) ** (2 - bits)
 
 
+def test_a_log_ratio_without_a_value_is_not_an_infinite_one(monkeypatch):
+    monkeypatch.setattr("symacct.mechanisms.pair.largest_log_ratio", lambda *_: arb.nan())
+    with pytest.raises(PrecisionError, match="log-ratio"):
+        DistributionPair(Density("exp(-Abs(x))/2"), Density("exp(-2*Abs(x))")).divergence("inf")
+
+
 @pytest.mark.parametrize("extent", [1, "1/10000"])
 def test_a_supremum_beside_a_singular_end_of_a_short_interval(extent):
     """(2x/e²)/(3√x/(2e^{3/2})) is largest at x = e, and is 0 at 0."""
