@@ -66,11 +66,11 @@ class ExponentialFamily(Mechanism):
             "B": "A(η′) exceeds A(η) by at most {B}|η′ − η|",
         }
         made = [premise for name, premise in bounded.items() if self.fields()[name] != INFINITY]
-        within = "both" if len(made) > 1 else "this"
+        which = "both" if len(made) > 1 else "this"
+        within = f"{which} for the η of every dataset and all η′ within κ = {{kappa}} of it"
         return (
             "one record moves the parameter η of the family by no more than its sensitivity",
-            *made,
-            f"{within} for the η of every dataset and all η′ within κ = {{kappa}} of it",
+            *((*made, within) if made else ()),
         )
 
     makers = ("over_radii",)

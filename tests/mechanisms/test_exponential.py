@@ -52,6 +52,12 @@ def test_without_a_radius_the_flat_branch_is_pure_privacy():
     assert ExponentialFamily(L="inf").rdp(2).lower == INFINITY
 
 
+def test_the_radius_is_a_premise_only_beside_a_constant():
+    assert len(ExponentialFamily(L="inf", kappa=3).premises) == 1
+    assert "this for" in ExponentialFamily(L=1, kappa=3).premises[-1]
+    assert "both for" in ExponentialFamily(L=1, B=2, kappa=3).premises[-1]
+
+
 def test_symbols_are_kept():
     L, delta = sympy.symbols("L Delta", positive=True)
     formula = ExponentialFamily(L, sensitivity=delta).formula(3)
