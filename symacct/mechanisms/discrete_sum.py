@@ -130,6 +130,12 @@ class DiscreteGaussianSum(Mechanism):
 
     def of_one_number(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ D_α of the law of the sum from that law moved by ⌊Δ⌋, the worst move, α >= 1."""
+        if isinstance(self.sensitivity, sympy.Expr) and self.sensitivity.free_symbols:
+            raise DomainError(
+                f"DiscreteGaussianSum, sensitivity: found {echo(self.sensitivity)}, a parameter "
+                "without a value, needed a number",
+                remedy="put a number in its place, or ask for the formula",
+            )
         size = math.floor(self.sensitivity)
         if size == 0:
             return lambda alpha: ctx.number(0)

@@ -5,11 +5,13 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
+from sympy import Symbol
 
 from symacct import (
     AssumptionError,
     DiscreteGaussian,
     DiscreteGaussianSum,
+    DomainError,
     Gaussian,
     Kind,
     LimitError,
@@ -148,6 +150,11 @@ def test_the_curve_goes_on_as_the_bound_where_outcomes_are_too_many():
     assert values[2].upper < FormulaAccountant(12).rdp(far, 24).lower
     # Of the bound alone it is proved that nothing is steeper than at order 1.
     assert overlap(far.zcdp(12), FormulaAccountant(12).rdp(far, 1))
+
+
+def test_a_curve_of_one_number_moved_by_a_symbol_is_refused():
+    with pytest.raises(DomainError, match="sensitivity"):
+        discrete_sum_rdp(2, 1, 4, Symbol("s", positive=True))
 
 
 def test_the_curve_of_one_number_at_its_edges():
