@@ -152,10 +152,10 @@ class Skellam(LatticeNoise):
 
     def left_out(self, a: float, kept: range) -> arb:
         above, below = kept[-1] + 1, self.sensitivity - kept[0] + 1
-        orders = ((0.0, above), (a, above), (1.0, below), (1 - a, below))
+        orders = ((arb(0), above), (arb(a), above), (arb(1), below), (1 - arb(a), below))
         return sum((self._tail(order, k) for order, k in orders), arb(0))
 
-    def _tail(self, a: float, k: int) -> arb:
+    def _tail(self, a: arb, k: int) -> arb:
         """A bound of Σ P^a Q^{1−a} over j >= k > Δ; at most P + Q where 0 < a <= 1, Q where a <= 0.
 
         e^{−asinh((n+1)/μ)} < I_{n+1}/I_n < e^{−asinh(n/μ)}: so from one j to the next it falls by
@@ -165,7 +165,7 @@ class Skellam(LatticeNoise):
         p, q = _mass(mu, moved), _mass(mu, k)
         if a > 1:
             fall = (a - 1) * ((k + 1) / mu).asinh() - a * (moved / mu).asinh()
-            return geometric_tail((arb(a) * p.log() + (1 - arb(a)) * q.log()).exp(), fall.exp())
+            return geometric_tail((a * p.log() + (1 - a) * q.log()).exp(), fall.exp())
         tail = geometric_tail(q, (-(k / mu).asinh()).exp())
         return tail if a <= 0 else tail + geometric_tail(p, (-(moved / mu).asinh()).exp())
 
