@@ -68,7 +68,7 @@ class ZCDP(Mechanism):
 
     @property
     def neighbours(self) -> StatedLine:
-        """Any mechanism below the line."""
+        """Any mechanism with ε(α) <= ξ + ρα at every order."""
         return StatedLine(self.rho, self.xi)
 
 
@@ -119,5 +119,5 @@ class TCDP(Mechanism):
 
     @property
     def neighbours(self) -> StatedLine:
-        """Any mechanism below the line up to ω."""
+        """Any mechanism with ε(α) <= ρα for 1 < α < ω."""
         return StatedLine(self.rho, omega=self.omega)

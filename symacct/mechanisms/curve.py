@@ -34,11 +34,13 @@ from symacct.kernel.memory import new_lock
 from symacct.kernel.node import STATED_OF_IT, Mechanism
 from symacct.kernel.parameters import nonnegative, replaced
 
+#: The remedy of a curve without a kind says what each kind states.
 _KIND_REMEDY = (
     'kind="upper" for a bound, kind="exact" where one pair attains it at every order, '
     'or kind="lower"'
 )
-# mpmath's global precision belongs to the process, so one such function runs at a time.
+#: mpmath's global precision belongs to the process, so one mpmath function runs at a time. In a
+#: forked child 53 bits, mpmath's own, are set again where another thread held the lock.
 _global_mpmath = new_lock(lambda: setattr(mpmath.mp, "prec", 53))
 
 
@@ -110,7 +112,7 @@ class Curve(Mechanism):
 
     @property
     def words(self) -> str:  # type: ignore[override]
-        """The formula is shown where there is one."""
+        """A noun phrase that shows the formula, where there is one."""
         stated = "$ε(α) = {f}$" if self.is_formula else "a Python function"
         return f"a mechanism whose Rényi curve was stated by the authors as {stated}"
 
@@ -135,7 +137,10 @@ class Curve(Mechanism):
 
     @property
     def has_formula(self) -> bool:
-        """Unless a function decides by numbers, or calls functions of its own."""
+        """Has the curve a SymPy expression? A function of (ctx, alpha) is tried at a symbol.
+
+        It has none if it decides by numbers, or calls functions outside of ctx.
+        """
         if self.is_formula or self.is_mpmath_callable:
             return self.is_formula
         whole = sympy.Symbol(symbols.alpha.name, positive=True, integer=True)
@@ -147,7 +152,7 @@ class Curve(Mechanism):
 
     @property
     def is_mpmath_callable(self) -> bool:
-        """Was the curve given as a function of alpha alone?"""
+        """Was the curve given as an mpmath function of alpha alone, which nothing certifies?"""
         return not self.is_formula and _arity(self.f) == 1
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
@@ -161,6 +166,7 @@ class Curve(Mechanism):
         return self.curve(ctx)(1)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """The value that was stated; without one ∞ for an upper bound, else OrderError."""
         stated = self._fields["at_infinity"]
         if stated is not None:
             return ctx.number(stated)
@@ -173,13 +179,17 @@ class Curve(Mechanism):
         )
 
     def _formula_at(self, ctx: Arithmetic, alpha: Order) -> Number:
+        """The formula's value at an order, or the formula itself in the symbolic arithmetic."""
         if isinstance(ctx, SymbolicArithmetic):
             return expression(replaced(self.f, {symbols.alpha: exact(alpha, "order alpha")}))
         return evaluate(ctx, self.f, {symbols.alpha: alpha})
 
 
 def _form(f: Form) -> sympy.Expr | Callable[..., Number]:
-    """The SymPy expression or the function that states a curve."""
+    """The SymPy expression in alpha, read from text too, or the function that states a curve.
+
+    DomainError for a function that needs no or more than two arguments.
+    """
     if isinstance(f, str):
         f = parse_formula(f, symbols.alpha)
     if isinstance(f, sympy.Basic) or not callable(f):  # a SymPy symbol can be called
@@ -195,7 +205,10 @@ def _form(f: Form) -> sympy.Expr | Callable[..., Number]:
 
 
 def _in_arithmetic(ctx: Arithmetic, value: Any, alpha: Order) -> Number:
-    """What a function of (ctx, alpha) gave back; whole numbers and fractions are brought in."""
+    """What a function of (ctx, alpha) gave back, with ints and fractions made numbers of ctx.
+
+    DomainError for a float in an arithmetic other than float64, because it would be rounded.
+    """
     if isinstance(value, float) and not isinstance(ctx, Float64Arithmetic):
         raise DomainError(
             f"Curve: found the float {value} at order {alpha}, needed a number of the arithmetic "
@@ -206,7 +219,7 @@ def _in_arithmetic(ctx: Arithmetic, value: Any, alpha: Order) -> Number:
 
 
 def _arity(f: Callable[..., Number]) -> int:
-    """The number of positional arguments that f requires; 1 where it cannot be told."""
+    """The number of positional arguments that f requires; 1 for one without a signature."""
     try:
         parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):
@@ -216,7 +229,11 @@ def _arity(f: Callable[..., Number]) -> int:
 
 
 def _trusted(ctx: Arithmetic, f: Callable[[Order], Number], alpha: Order) -> Number:
-    """The value of a plain mpmath callable: in mpmath's global context, set and put back."""
+    """The value of an mpmath function in nats, uncertified: its digits are taken on trust.
+
+    It runs at ctx's bits in mpmath's global context, which is locked and put back; for float64 at
+    53 bits. DomainError in the symbolic arithmetic.
+    """
     if isinstance(ctx, SymbolicArithmetic):
         raise DomainError(
             "Curve: found a Python function, which has no formula",

@@ -32,9 +32,11 @@ from symacct.kernel.sources import CKS20
 from symacct.kernel.sums.balls import geometric_tail
 from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 
-#: Nats by which the outcomes reach farther than their exponents ask, for their number.
-_SPARE = 5.0
+#: Nats by which the outcomes reach farther than their exponents ask, because many small masses
+#: add up. `left_out` bounds what lies beyond, whatever this is.
+_SPARE_NATS = 5.0
 
+#: A loss log(P/Q) ↦ a number in the arithmetic that is asked.
 Value = Callable[[Number], Number]
 #: CKS20: at whole shifts the curve is at most the Gaussian one, and those of entries add up.
 _OF_A_VECTOR = (
@@ -119,11 +121,11 @@ class DiscreteGaussian(LatticeNoise):
 
     @property
     def in_float(self) -> float:
-        """About σ."""
+        """σ in float64, which steers; PrecisionError outside of 1e−100 to 1e100."""
         return scale_in_float(self.sigma, "DiscreteGaussian, sigma")
 
     def outcomes(self, least: float, most: float, need: float) -> range:
-        reach = math.sqrt(2 * (need + _SPARE)) * self.in_float
+        reach = math.sqrt(2 * (need + _SPARE_NATS)) * self.in_float
         low, high = self.sensitivity * min(least, 0.0), self.sensitivity * max(most, 0.0)
         count = math.ceil(high - low + 2 * reach)
         limits.check("order", count, "outcomes of discrete Gaussian noise")
@@ -152,7 +154,7 @@ class DiscreteGaussian(LatticeNoise):
 
 
 def _tail(sigma: arb, z: arb) -> arb:
-    """A bound of Σ e^{−(z+j)²/(2σ²)} over j >= 0; ∞ for z <= −½."""
+    """An upper bound of Σ e^{−(z+j)²/(2σ²)} over j >= 0, geometric; ∞ for z <= −½."""
     rate = 1 / (2 * sigma**2)
     return geometric_tail((-rate * z * z).exp(), (-rate * (2 * z + 1)).exp())
 
@@ -162,23 +164,28 @@ def _tail(sigma: arb, z: arb) -> arb:
 
 @singledispatch
 def log_ratio_of_thetas(ctx: Arithmetic, sigma: Exact, x: Order) -> Number:
-    """log Θ(0)/Θ(x) >= 0."""
+    """log Θ(0)/Θ(x) >= 0, Θ(x) = Σ_k e^{−(k−x)²/(2σ²)}; 0 at whole x, and of period 1 in x."""
     raise TypeError(f"no theta function for {type(ctx).__name__}")
 
 
 @log_ratio_of_thetas.register
 def _(ctx: BallArithmetic, sigma: Exact, x: Order) -> arb:
+    """The certified value, by whichever theta series is short."""
     return log_theta_ratio(ctx.number(sigma), Fraction(x))
 
 
 @log_ratio_of_thetas.register
 def _(ctx: Float64Arithmetic, sigma: Exact, x: Order) -> Number:
+    """The certified value, rounded: the ratio is 1 up to little, and would cancel."""
     return ctx.from_balls(lambda: log_ratio_of_thetas(BallArithmetic(), sigma, x))
 
 
 @log_ratio_of_thetas.register
 def _(ctx: MpmathArithmetic, sigma: Exact, x: Order) -> Number:
-    """By mpmath's theta function of a nome below e^{−1}, of the sum itself or of Poisson's."""
+    """By mpmath's theta function, of the sum itself or of Poisson's: the nome is below e^{−2}.
+
+    Twice the bits are taken, and those of x, because the ratio is near 1 next to whole x.
+    """
     mp, x = ctx.mp, abs(Fraction(x) - round(x))
     if x == 0:
         return ctx.number(0)
@@ -197,6 +204,7 @@ def _(ctx: MpmathArithmetic, sigma: Exact, x: Order) -> Number:
 
 @log_ratio_of_thetas.register
 def _(ctx: SymbolicArithmetic, sigma: Exact, x: Order) -> sympy.Expr:
+    """The logarithm of both sums as they are written; 0 at an x known to be whole."""
     at = ctx.number(x)
     if at.is_integer:
         return ctx.number(0)
@@ -204,6 +212,7 @@ def _(ctx: SymbolicArithmetic, sigma: Exact, x: Order) -> sympy.Expr:
 
 
 def _theta(ctx: SymbolicArithmetic, sigma: Exact, x: sympy.Expr) -> sympy.Expr:
+    """Θ(x) as a sum over all whole k."""
     k = sympy.Dummy("k", integer=True)
     return written.Sum(
         ctx.exp(-((k - x) ** 2) / (2 * ctx.number(sigma) ** 2)), (k, -sympy.oo, sympy.oo)
@@ -217,9 +226,10 @@ def _theta(ctx: SymbolicArithmetic, sigma: Exact, x: sympy.Expr) -> sympy.Expr:
 def over_integers(
     ctx: Any, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
 ) -> Number:
-    """In arithmetics with rules (RuledArithmetic), a sum over finitely many whole numbers.
+    """E_Q[value(log(P/Q))] by a sum over finitely many whole numbers, certified in balls alone.
 
-    From −R, or the first loss above 0, to power·Δ + R; beyond R both laws have e^{−T} left.
+    This one is for arithmetics with rules (RuledArithmetic): from −R, or the first loss above 0, to
+    power·Δ + R; beyond R both laws have e^{−T} left, T = ctx.grid_nats().
     """
     # With 1 more the root of float64's 100 is irrational: where it ends is decided for every σ.
     reach = ctx.sqrt(2 * ctx.grid_nats() + 1) * ctx.number(noise.sigma) // 1 + 2
@@ -234,7 +244,10 @@ def over_integers(
 def _(
     ctx: Float64Arithmetic, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
 ) -> Number:
-    """In float64, a sum over finitely many whole numbers, which are exact."""
+    """A sum over finitely many whole numbers, which are exact in float64.
+
+    LimitError where they are more than the limit "order". What lies beyond is not bounded.
+    """
     reach = math.ceil(math.sqrt(2 * float(ctx.grid_nats().value())) * noise.in_float) + 1
     last = math.ceil(float_above(power)) * noise.sensitivity + reach
     limits.check(
@@ -250,6 +263,7 @@ def _(
 def _(
     ctx: MpmathArithmetic, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
 ) -> Number:
+    """A sum over the outcomes above e^{−bits}; what lies beyond is not bounded."""
     mp = ctx.mp
     reach = int(mp.sqrt(2 * ctx.bits) * ctx.number(noise.sigma)) + 2
     term, weight = noise.terms(ctx, value), noise.terms(ctx, lambda _: 1)
@@ -262,6 +276,7 @@ def _(
 def _(
     ctx: BallArithmetic, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
 ) -> arb:
+    """A sum over the outcomes that count, with a proved bound of the others."""
     return noise.in_balls(value, power, above_one)
 
 
@@ -269,6 +284,7 @@ def _(
 def _(
     ctx: SymbolicArithmetic, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
 ) -> sympy.Expr:
+    """The sum over all whole k, or all from the first k with P > Q on."""
     k = sympy.Dummy("k", integer=True)
     span = (k, noise.first_above_one if above_one else -sympy.oo, sympy.oo)
     return written.Sum(noise.terms(ctx, value)(k), span) / _theta(ctx, noise.sigma, ctx.number(0))

@@ -72,7 +72,10 @@ class DiscreteLaplace(IntegerNoise):
         return excess
 
     def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        """Σ Q(ℓ) (e^{αℓ} − 1 − α(e^ℓ − 1)) over the losses ℓ: nothing cancels."""
+        """Σ Q(ℓ) (e^{αℓ} − 1 − α(e^ℓ − 1)) over the losses ℓ, whose terms are all >= 0.
+
+        LimitError for a sensitivity above the limit "outcomes".
+        """
         one = ctx.number(1)
 
         def excess(alpha: Order) -> Any:
@@ -90,7 +93,8 @@ class DiscreteLaplace(IntegerNoise):
     ) -> Number:
         """( value(−Δt) + e^{−Δt} value(Δt) + (1−e^{−t}) Σ_{k=1}^{Δ−1} e^{−kt} value((2k−Δ)t) )
 
-        / (1+e^{−t}): finitely many losses, so that the order does not matter.
+        / (1+e^{−t}): there are finitely many losses, so that `power` is not read. LimitError for a
+        sensitivity above the limit "outcomes".
         """
         t, size = 1 / ctx.number(self.b), self.sensitivity
         limits.check("outcomes", size, "DiscreteLaplace, losses that are summed")
@@ -105,12 +109,15 @@ class DiscreteLaplace(IntegerNoise):
 
     @property
     def neighbours(self) -> LatticePair:
-        """The losses from −Δt to Δt, 2t apart."""
+        """The noise and that noise moved by Δ: the losses go from −Δt to Δt, 2t apart."""
         return LatticePair(self, of_query=bool(self.noise_scale), pure=self.sensitivity / self.b)
 
     @cached_property
     def masses(self) -> tuple[tuple[Exact, Exact], ...]:
-        """(P, Q) of every loss, from −Δt to Δt."""
+        """The probabilities (P, Q) of every loss, from −Δt to Δt, as SymPy expressions.
+
+        LimitError for a sensitivity above the limit "outcomes".
+        """
         limits.check("outcomes", self.sensitivity, "DiscreteLaplace, losses")
         t = 1 / expression(self.b)
         first = 1 / (1 + sympy.exp(-t))

@@ -24,18 +24,20 @@ from symacct.laws.neighbours import Alike, Neighbours, Unknown, WholeNumberShift
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integer_noise import IntegerSums, check_terms, float_above
 
-#: The most parties.
+#: More parties are refused; it only limits sizes, and no bound rests on it.
 _MOST_PARTIES = 10**9
-#: The largest standard deviation of a sum over whose outcomes a curve is summed.
-_MOST_WIDTH = 100.0
-#: Standard deviations that the middle of P^αQ^{1−α} may be away: e^{−312} takes 450 bits.
-_FARTHEST = 25.0
+#: The curve of one number is summed for sums of a smaller standard deviation, in whole numbers:
+#: wider ones have too many outcomes, and the bound answers there.
+_WIDEST_DEVIATION = 100.0
+#: The middle of P^αQ^{1−α} may be this many standard deviations away: e^{−312} takes 450 bits.
+_FARTHEST_DEVIATIONS = 25.0
 #: Bits of a mass beyond those that are asked, for the roundings of its sum.
 _SPARE_BITS = 32
-#: Nats that log-probabilities of a sum may be away from those of one number in a profile.
-_MOST_SPREAD = 1000.0
-#: The same in a curve, which is asked at many orders.
-_NEAR = 100.0
+#: Nats that log-probabilities of a sum may be away from those of one number in a profile: each
+#: nat costs bits, and beyond it LimitError is raised.
+_MOST_SPREAD_NATS = 1000.0
+#: Nats of that spread in a curve, which is asked at many orders; beyond it the bound answers.
+_MOST_CURVE_SPREAD_NATS = 100.0
 
 
 class DiscreteGaussianSum(Mechanism):
@@ -99,7 +101,10 @@ class DiscreteGaussianSum(Mechanism):
 
     @property
     def neighbours(self) -> Neighbours:
-        """Of one whole number, moved by as many as the sensitivity has."""
+        """The summed noise and that noise moved by ⌊Δ⌋, for d = 1; `Alike` if ⌊Δ⌋ = 0.
+
+        `Unknown` for more dimensions, or a sensitivity with free symbols.
+        """
         if self.dimension > 1:
             return Unknown("dimension=1, for which the worst two laws are known")
         if isinstance(self.sensitivity, sympy.Expr) and self.sensitivity.free_symbols:
@@ -129,7 +134,10 @@ class DiscreteGaussianSum(Mechanism):
         return ctx.number(INFINITY)
 
     def of_one_number(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        """α ↦ D_α of the law of the sum from that law moved by ⌊Δ⌋, the worst move, α >= 1."""
+        """α ↦ D_α of the law of the sum from that law moved by ⌊Δ⌋, the worst move, α >= 1.
+
+        Exact, for d = 1; DomainError for a sensitivity with free symbols.
+        """
         if isinstance(self.sensitivity, sympy.Expr) and self.sensitivity.free_symbols:
             raise DomainError(
                 f"DiscreteGaussianSum, sensitivity: found {echo(self.sensitivity)}, a parameter "
@@ -146,28 +154,33 @@ class DiscreteGaussianSum(Mechanism):
         return lambda alpha: noise.at_one(ctx) if alpha == 1 else curve(alpha)
 
     def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
-        """The curve of one number, where a sum has few outcomes and the order takes few bits."""
+        """The exact curve for d = 1, where a sum has few outcomes; None for others or symbols.
+
+        LimitError at an order whose middle is too many standard deviations away.
+        """
         if self.dimension > 1 or self.free_symbols:
             return None
         exact, width = self.of_one_number(ctx), BALL.number(self.sigma) * arb(self.parties).sqrt()
         if self.parties == 1:
             return exact
-        if not (width < _MOST_WIDTH and self.log_spread(BALL) < _NEAR):
+        near_one_number = self.log_spread(BALL) < _MOST_CURVE_SPREAD_NATS
+        if not (width < _WIDEST_DEVIATION and near_one_number):
             return None
 
         def near(alpha: Order) -> Number:
             away = BALL.number(alpha) * math.floor(self.sensitivity) / width
-            if not away < _FARTHEST:
+            if not away < _FARTHEST_DEVIATIONS:
                 raise LimitError(
                     f"a sum of discrete Gaussian numbers: found order {echo(alpha)}, about "
-                    f"{float(away):.3g} standard deviations away, needed less than {_FARTHEST:.0f}"
+                    f"{float(away):.3g} standard deviations away, needed less than "
+                    f"{_FARTHEST_DEVIATIONS:.0f}"
                 )
             return exact(alpha)
 
         return near
 
     def log_spread(self, ctx: Arithmetic) -> Number:
-        """The spread adds what each further party can move the log-probabilities by:
+        """τ in nats, which adds what each further party can move the log-probabilities by:
 
         τ = Σ_k 2 log((1+q)/(1−q))/(1−q²), q = e^{−2π²σ²j/(j+1)}, 1 <= k < n.
 
@@ -187,7 +200,7 @@ class DiscreteGaussianSum(Mechanism):
 
 @dataclass(frozen=True)
 class SummedNoise(IntegerSums):
-    """S of so many parties, P moved by `sensitivity`; log-concave, as a convolution of such laws.
+    """The sum S of noise of `parties` parties, and S moved by `sensitivity`; S is log-concave.
 
     S and one discrete Gaussian number of σ√n have log-probabilities within τ of each other
     (docs/proofs/mechanisms.md, Lemma spread), and so P^aQ^{1−a} of both within (|a| + |1−a|)τ.
@@ -199,7 +212,7 @@ class SummedNoise(IntegerSums):
 
     @cached_property
     def near(self) -> DiscreteGaussian:
-        """The one number."""
+        """The one discrete Gaussian of σ√n whose log-probabilities are within τ of the sum's."""
         return DiscreteGaussian(expression(self.sigma) * sympy.sqrt(self.parties), self.sensitivity)
 
     def law_latex(self, write: Callable[[Exact], str]) -> tuple[str, tuple[str, ...]]:
@@ -208,7 +221,7 @@ class SummedNoise(IntegerSums):
         return rf"{law}^{{\ast {self.parties}}}", (*read, draws)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        """α ↦ D_α(P‖Q), α >= 1."""
+        """α ↦ D_α(P‖Q) for α >= 1, in balls or in mpmath."""
 
         def divergence(alpha: Order) -> Number:
             if alpha == 1:
@@ -220,7 +233,10 @@ class SummedNoise(IntegerSums):
         return divergence
 
     def expected(self, ctx: Arithmetic, value: Callable[[Number], Number], power: Order) -> Number:
-        """E_Q[value(log(P/Q))] of 0 <= value <= 1 + power + (P/Q)^power, in balls or in mpmath."""
+        """E_Q[value(log(P/Q))] of 0 <= value <= 1 + power + (P/Q)^power, in balls or in mpmath.
+
+        Certified in balls alone. TypeError for other arithmetics, LimitError for a large spread.
+        """
         if isinstance(ctx, BallArithmetic):
             return self.in_balls(value, power, False)
         if not isinstance(ctx, MpmathArithmetic):
@@ -254,16 +270,13 @@ class SummedNoise(IntegerSums):
 
     @property
     def spread(self) -> arb:
-        """The spread τ of the log-probabilities in balls; LimitError where it is large.
-
-        τ
-        """
+        """The spread τ of the log-probabilities in nats, in balls; LimitError from 1000 on."""
         tau: arb = DiscreteGaussianSum(self.sigma, self.parties).log_spread(BALL)
-        if not tau < _MOST_SPREAD:
+        if not tau < _MOST_SPREAD_NATS:
             raise LimitError(
                 f"found a sum of {self.parties:,} discrete Gaussian numbers of "
                 f"little noise, far from one number (by {float(tau):.3g} nats), needed at most "
-                f"{_MOST_SPREAD:.0f}",
+                f"{_MOST_SPREAD_NATS:.0f}",
                 where="conversion exact",
                 remedy="take more noise, or conversion improved",
             )
@@ -282,7 +295,7 @@ class SummedNoise(IntegerSums):
         return [(q, (p / q).log()) for q, p in logs]
 
     def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
-        """Of the one number."""
+        """The logarithms of the one number's masses, and its losses: off by up to τ and 2τ."""
         return self.near.in_floats(kept)
 
     def left_out(self, a: float, kept: range) -> arb:
@@ -296,7 +309,7 @@ def masses(sigma: Exact, parties: int, reach: int, bits: int) -> list[arb]:
 
     φ is the characteristic function of one. What has another place modulo N lies beyond N − k: by
     P(S >= x) <= e^{−x²/(2nσ²)} that is little. φ falls up to N/2, so that once φ^n is small, so is
-    the rest.
+    the rest. Both are in the radius. The last 16 lists are remembered.
     """
     last, need = _period(sigma, parties, reach, bits)
     with ctx.workprec(need):
@@ -315,7 +328,10 @@ def masses(sigma: Exact, parties: int, reach: int, bits: int) -> list[arb]:
 
 
 def _period(sigma: Exact, parties: int, reach: int, bits: int) -> tuple[int, int]:
-    """X, and the bits that are needed of a mass of this reach to have so many of it."""
+    """X of the period N = 2X+1, and the working bits for masses up to `reach` to `bits` bits.
+
+    Chosen in float64: `masses` bounds the error whatever they are.
+    """
     width = float(BALL.number(sigma)) * math.sqrt(parties)
     need = (bits + _SPARE_BITS) * math.log(2) + (reach / width) ** 2 / 2 + math.log(2 + reach)
     last = (reach + math.ceil(width * math.sqrt(2 * need))) // 2 + 1
@@ -323,9 +339,9 @@ def _period(sigma: Exact, parties: int, reach: int, bits: int) -> tuple[int, int
 
 
 def _waves(sigma: arb, parties: int, turned: list[arb]) -> tuple[list[arb], arb]:
-    """The powers of the characteristic function are summed as far as they count.
+    """φ(2πj/N)^n for j = 1, 2, … as far as they count, and an upper bound of the rest of the mean.
 
-    φ(2πj/N)^n for j >= 1, as far as they count, and a bound of the rest of the mean.
+    `turned` are cos(2πr/N). LimitError where more count than the limit "order".
     """
     waves: list[arb] = []
     small, rate, weights = arb(2) ** -ctx.prec, -1 / (2 * sigma**2), [arb(1)]

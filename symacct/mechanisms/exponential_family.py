@@ -60,7 +60,7 @@ class ExponentialFamily(Mechanism):
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The premises on the log-partition function, as far as they are made."""
+        """The premises on the log-partition function A, without those whose constant is ∞."""
         bounded = {
             "L": "its log-partition function A lies above its tangent by at most {L}|η′ − η|²/2",
             "B": "A(η′) exceeds A(η) by at most {B}|η′ − η|",
@@ -103,7 +103,7 @@ class ExponentialFamily(Mechanism):
         return lambda alpha: ctx.minimum(ctx.number(alpha) * per_order, flat)
 
     def branches(self, ctx: Arithmetic) -> tuple[Any, Any]:
-        """LΔ²/2 and 2BΔ."""
+        """LΔ²/2, by which ε(α) grows per order, and the flat bound 2BΔ; ∞ where not assumed."""
         delta = ctx.number(self.sensitivity)
         infinite = ctx.number(INFINITY)
         smooth = infinite if self.L == INFINITY else ctx.number(self.L) * delta**2 / 2
@@ -112,14 +112,14 @@ class ExponentialFamily(Mechanism):
 
     @property
     def finite_up_to(self) -> Exact | float:  # type: ignore[override]
-        """κ/Δ + 1"""
+        """The order κ/Δ + 1, beyond which the curve is ∞; ∞ for κ = ∞."""
         return self.kappa if self.kappa == INFINITY else exact(self.kappa / self.sensitivity + 1)
 
     def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.minimum(*self.branches(ctx))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        """2BΔ, the limit, where no order is beyond κ/Δ + 1; 0 where L = 0."""
+        """2BΔ, the limit, for κ = ∞, and 0 if also L = 0; ∞ for a finite κ."""
         if self.kappa != INFINITY:
             return ctx.number(INFINITY)
         smooth, flat = self.branches(ctx)
@@ -140,7 +140,8 @@ class ExponentialFamily(Mechanism):
 
         The proof of Proposition 38 uses A only at the distances (α−1)Δ and Δ, so each constant is
         taken at its own radius. `L` and `B` are expressions in the symbol kappa, or their text.
-        None means that the assumption is not made. The result is a Curve of kind upper.
+        None means that the assumption is not made; DomainError if neither is. `at_infinity` is
+        ε(∞) if it is known, else ∞. The result is a Curve of kind upper.
 
         >>> ExponentialFamily.over_radii(L="exp(kappa)", sensitivity="1/2").rdp(3).digits > 29
         True
@@ -160,10 +161,12 @@ class ExponentialFamily(Mechanism):
 
 
 def _or_infinite(value: Numeric, name: str) -> Exact | float:
+    """The exact number >= 0, or ∞; DomainError for others."""
     return INFINITY if is_infinite(value) else nonnegative(value, name)
 
 
 def _check_reach(kappa: Exact, delta: Exact) -> None:
+    """Raise DomainError unless κ >= Δ."""
     try:
         nonnegative(expression(kappa) - expression(delta), "kappa − sensitivity")
     except DomainError:
@@ -175,7 +178,7 @@ def _check_reach(kappa: Exact, delta: Exact) -> None:
 
 
 def _of_radius(value: Numeric, name: str) -> Callable[[Any], sympy.Expr]:
-    """The function of the radius that an expression in kappa, or its text, states."""
+    """The function of the radius that an expression in the symbol kappa, or its text, states."""
     if isinstance(value, str):
         value = parse_formula(value, symbols.kappa)
     formula = expression(typed_value(value, f"ExponentialFamily.over_radii, {name}"))

@@ -23,6 +23,7 @@ from symacct.laws.law import FiniteDirection
 from symacct.laws.neighbours import FinitePairs
 from symacct.mechanisms.pair import Given, probabilities
 
+#: The probabilities (p, q) of every outcome under two laws.
 Masses = tuple[tuple[Fraction, Fraction], ...]
 
 
@@ -62,7 +63,9 @@ class FiniteMechanism(Mechanism):
     def randomized_response(
         cls, answers: Numeric, odds: Numeric, adjacency: str | Adjacency = "either"
     ) -> FiniteMechanism:
-        """One of k answers; the true one is `odds` = e^{ε₀} times as likely as each other one.
+        """One of k = `answers` answers; the true one is `odds` = e^{ε₀} times as likely as others.
+
+        `odds` is a rational number > 0. Raises DomainError, LimitError.
 
         >>> FiniteMechanism.randomized_response(2, 3)
         FiniteMechanism([['3/4', '1/4'], ['1/4', '3/4']])
@@ -81,7 +84,8 @@ class FiniteMechanism(Mechanism):
     ) -> FiniteMechanism:
         """The exponential mechanism, with a list of the answers' whole scores for each dataset:
 
-        each answer has a probability in proportion to base^score, base = e^{ε₀/(2Δ)} rational.
+        each answer has a probability in proportion to base^score, base = e^{ε₀/(2Δ)} rational. Any
+        two of the datasets count as neighbours. Raises DomainError, LimitError.
         """
         weights = _weights(scores, base, "exponential")
         return cls([[w / sum(row) for w in row] for row in weights], adjacency)
@@ -96,7 +100,8 @@ class FiniteMechanism(Mechanism):
         """Permute-and-flip, with a list of the answers' whole scores for each dataset:
 
         each answer in a random order is taken by a coin of base^(score − largest), base rational,
-        so an answer of the coin p_i with probability p_i ∫₀¹ Π_{j≠i} (1 − p_j t) dt (MS20).
+        so an answer of the coin p_i with probability p_i ∫₀¹ Π_{j≠i} (1 − p_j t) dt (MS20). Any two
+        of the datasets count as neighbours. Raises DomainError, LimitError.
 
         >>> FiniteMechanism.permute_and_flip([[0, 0], [1, 0]], 2)
         FiniteMechanism([['1/2', '1/2'], ['3/4', '1/4']])
@@ -105,17 +110,17 @@ class FiniteMechanism(Mechanism):
 
     @cached_property
     def pairs(self) -> tuple[Masses, ...]:
-        """The ordered pairs of laws as lists of (p, q), those that are alike but once."""
+        """The ordered pairs of laws as (p, q) of every outcome, those of equal masses but once."""
         return alike_once(tuple(zip(p, q, strict=True)) for p, q in permutations(self.laws, 2))
 
     @property
     def neighbours(self) -> FinitePairs:
-        """Any two of the laws."""
+        """Any two of the laws, in either order, and another pair in each run."""
         return FinitePairs(self.pairs, self.laws)
 
     @cached_property
     def swap_symmetric(self) -> bool:
-        """Is there but one pair, up to the names of the outcomes, in either order?"""
+        """Have all ordered pairs the same masses up to the order of outcomes?"""
         return len(self.pairs) == 1
 
     @property
@@ -140,14 +145,18 @@ def alike_once(lists: Iterable[tuple[tuple[Any, ...], ...]]) -> tuple[Any, ...]:
 
 
 def _place(entry: tuple[Any, ...]) -> list[tuple[bool, Any]]:
-    """Where an entry is sorted: rationals by size (Python writes no long ones), others as text."""
+    """The key by which an entry is sorted: rationals by size, others by their text.
+
+    Python writes no long integers, so that rationals cannot be compared as text.
+    """
     return [(False, x) if isinstance(x, int | Fraction) else (True, str(x)) for x in entry]
 
 
 def _weights(scores: Iterable[Iterable[Numeric]], base: Numeric, what: str) -> list[list[Fraction]]:
-    """The weight of an answer is a power of the base, exactly.
+    """base^score for every answer of every dataset, exactly.
 
-    base^score for every answer of every dataset.
+    DomainError for a base that is no rational number > 0, or a score that is not whole; LimitError
+    for too many answers or too long powers.
     """
     ratio = typed_value(base, f"{what}, base")
     if not isinstance(ratio, Fraction) or ratio <= 0:
@@ -166,6 +175,7 @@ def _weights(scores: Iterable[Iterable[Numeric]], base: Numeric, what: str) -> l
 
 
 def _score(value: Numeric, name: str) -> int:
+    """The whole score; DomainError for another number."""
     score = typed_value(value, name)
     if not isinstance(score, Fraction) or score.denominator != 1:
         raise DomainError(f"{name}: found {echo(value)}, needed a whole number")
@@ -173,7 +183,7 @@ def _score(value: Numeric, name: str) -> int:
 
 
 def _flipped(weights: list[Fraction]) -> list[Fraction]:
-    """p_i ∫₀¹ Π_{j≠i} (1 − p_j t) dt, p the weights over the largest."""
+    """p_i ∫₀¹ Π_{j≠i} (1 − p_j t) dt for each answer i, p_i its weight over the largest weight."""
     coins = [weight / max(weights) for weight in weights]
     return [
         p * _integral([other for j, other in enumerate(coins) if j != i])
@@ -191,7 +201,10 @@ def _integral(coins: list[Fraction]) -> Fraction:
 
 
 def _laws(values: object) -> tuple[tuple[Fraction, ...], ...]:
-    """Two or more different laws on the same outcomes."""
+    """Two or more different laws on the same outcomes, repeated ones dropped.
+
+    DomainError for fewer, or lists of different lengths; LimitError for too many.
+    """
     laws: dict[tuple[Fraction, ...], None] = {}
     example = "[['1/2', '1/2'], ['1/3', '2/3']]"
     for law in arguments.ordered_members(values, "FiniteMechanism, laws", example):

@@ -77,7 +77,7 @@ class Gaussian(Mechanism):
 
     @cached_property
     def neighbours(self) -> NormalShift:
-        """Δ moves the query along one line."""
+        """N(Δ, σ²) against N(0, σ²), the worst pair along the line of the change."""
         return NormalShift(
             self.sensitivity,
             self.sigma,
@@ -92,7 +92,10 @@ class Gaussian(Mechanism):
         return lambda alpha: ctx.number(alpha) * rate
 
     def excesses(self, ctx: Arithmetic) -> Iterator[Number]:
-        """E_l = e^{l(l−1)ρ} − 1 by E_{l+1} = E_l + D_l + D_l E_l, D_l = e^{2lρ} − 1 likewise."""
+        """E_l = e^{l(l−1)ρ} − 1 for l = 2, 3, …, ρ = ε(1), by sums of positive terms.
+
+        E_{l+1} = E_l + D_l + D_l E_l, and D_l = e^{2lρ} − 1 likewise.
+        """
         excess = step = first = ctx.expm1(2 * self.at_one(ctx))
         growth = 1 + first
         while True:
@@ -144,13 +147,16 @@ class ScalarGaussian(Gaussian):
 
 
 class ComputedGaussian(Gaussian):
-    """Gaussian noise of σ on what one record moves by at most Δ."""
+    """Gaussian noise of σ on what one record moves by at most Δ, where a subclass computes Δ²."""
 
     attained = SWAPPED  # as of any Gaussian
 
     @property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:
-        """Δ², and whether it is attained."""
+        """An upper bound of Δ² in the unit of σ, and whether some neighbours attain it.
+
+        If none is known to, the curve's kind is UPPER.
+        """
         raise NotImplementedError
 
     @property
@@ -164,5 +170,5 @@ class ComputedGaussian(Gaussian):
         return Kind.EXACT if self.squared_sensitivity[1] else Kind.UPPER
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
-        """The numbers of the pair that are no fractions; what is computed is one of them."""
+        """σ and Δ, those that are no fractions; other parameters do not enter the pair."""
         return [x for x in (self.sigma, self.sensitivity) if isinstance(x, sympy.Expr)]

@@ -18,8 +18,8 @@ from symacct.laws.neighbours import WholeNumberShift
 
 #: The smallest scale of noise, and 1 over the largest: its square is still a float.
 _LEAST_SCALE = 1e-100
-#: The most outcomes that are summed one by one in balls.
-_MOST_TERMS = 100_000
+#: More outcomes are not summed one by one in balls, which would take long: LimitError.
+_MOST_OUTCOMES = 100_000
 
 
 class IntegerNoise(Mechanism):
@@ -40,27 +40,37 @@ class IntegerNoise(Mechanism):
         power: Order,
         above_one: bool = False,
     ) -> Number:
-        """E_Q[value(log(P/Q))] of 0 <= value <= 1 + power + (P/Q)^power, or over P/Q > 1 alone."""
+        """E_Q[value(log(P/Q))], over the outcomes with P > Q alone if `above_one`.
+
+        The caller guarantees 0 <= value <= 1 + power + (P/Q)^power, by which balls bound the rest.
+        """
         raise NotImplementedError
 
     @property
     def first_above_one(self) -> int:
-        """The least k with P > Q."""
+        """The least outcome k with P(k) > Q(k)."""
         return first_above_one(self.sensitivity)
 
 
 def first_above_one(size: int) -> int:
-    """The least k that is more likely where symmetric log-concave noise is moved by `size`."""
+    """The least k that is more likely where symmetric unimodal noise is moved by `size` > 0."""
     return size // 2 + 1
 
 
 class IntegerSums:
-    """Sums in balls over whole numbers of which every one has a loss of its own."""
+    """Certified sums in balls over whole numbers, each with a loss of its own.
+
+    A subclass chooses a window of outcomes in float64, gives its masses and losses, and bounds the
+    rest; P is Q moved by `sensitivity`.
+    """
 
     sensitivity: int
 
     def in_balls(self, value: Callable[[arb], arb], power: Order, above_one: bool) -> arb:
-        """`expected` in balls: over the outcomes that count, and a bound of what is left out."""
+        """E_Q[value(log(P/Q))] in balls, or over P > Q alone; what is left out is in the radius.
+
+        The caller guarantees 0 <= value <= 1 + power + (P/Q)^power.
+        """
         most = float_above(power)
         every = self.outcomes(0.0, most, ctx.prec * math.log(2))
         first = first_above_one(self.sensitivity)
@@ -69,15 +79,21 @@ class IntegerSums:
         return total + within((1 + arb(most)) * self.left_out(most, every))
 
     def law_latex(self, write: Callable[[Exact], str]) -> tuple[str, tuple[str, ...]] | None:
-        """The law of the noise in LaTeX, where `write` writes a number, and how it is read."""
+        """The law of the noise in LaTeX, with sentences that say how it is read; None for none.
+
+        `write` writes a number.
+        """
         return None
 
     def outcomes(self, least: float, most: float, need: float) -> range:
-        """The outcomes beyond which Q(P/Q)^a, a = 0 and least <= a <= most, is about e^{−need}."""
+        """The outcomes beyond which Q(P/Q)^a, a = 0 and least <= a <= most, is about e^{−need}.
+
+        Chosen in float64, which steers; LimitError for too many.
+        """
         raise NotImplementedError
 
     def weighted_losses(self, kept: range) -> list[tuple[arb, arb]]:
-        """Q(k) and log(P(k)/Q(k)) for each of the outcomes that are kept."""
+        """Q(k) and log(P(k)/Q(k)) for each of the outcomes in balls; LimitError for too many."""
         raise NotImplementedError
 
     def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
@@ -85,37 +101,37 @@ class IntegerSums:
         raise NotImplementedError
 
     def left_out(self, a: float, kept: range) -> arb:
-        """A bound of Σ Q(1 + (P/Q)^a) over the other outcomes."""
+        """An upper bound of Σ Q(1 + (P/Q)^a) over all outcomes outside of `kept`."""
         raise NotImplementedError
 
 
 class LatticeNoise(IntegerSums, IntegerNoise):
-    """Noise of a mechanism's own."""
+    """Integer noise of which every outcome has a loss of its own, summed in a window."""
 
     @property
     def neighbours(self) -> WholeNumberShift:
-        """The noise, and moved by Δ."""
+        """The noise, and that noise moved by Δ."""
         return WholeNumberShift(self, of_query=bool(self.noise_scale))
 
 
 def check_terms(kept: range) -> None:
-    """LimitError for more outcomes than are summed one by one in balls."""
-    if len(kept) > _MOST_TERMS:
+    """Raise LimitError for more outcomes than are summed one by one in balls."""
+    if len(kept) > _MOST_OUTCOMES:
         raise LimitError(
             f"noise on whole numbers: found {len(kept):,} outcomes that count, needed at most "
-            f"{_MOST_TERMS:,}",
+            f"{_MOST_OUTCOMES:,}",
             remedy="take less noise or a smaller order, or the continuous noise",
         )
 
 
 def float_above(power: Order) -> float:
-    """A float >= max(power, 1), LimitError for an order whose outcomes would be too many."""
+    """A float > max(power, 1), rounded up; LimitError for a power above the limit "order"."""
     limits.check("order", math.ceil(power), "orders of a sum over whole numbers")
     return math.nextafter(float(max(power, 1)), math.inf)
 
 
 def scale_in_float(scale: Exact, what: str) -> float:
-    """About the scale of the noise; PrecisionError where floats can't choose what counts by it."""
+    """The scale of noise in float64, which steers; PrecisionError outside of 1e−100 to 1e100."""
     value = float(BALL.number(scale).mid())
     if not _LEAST_SCALE < value < 1 / _LEAST_SCALE:
         raise PrecisionError(

@@ -16,17 +16,21 @@ from symacct.kernel.parameters import rational as rational_number
 from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms.gaussian import ComputedGaussian
 
-#: Bits of a power c^n that is written out; a smaller one than 2^{−320} is enclosed from 0.
-_BITS = 320
-_TINY = Fraction(1, 2**_BITS)
-#: The most steps.
+#: A power c^n of at most so many bits is written out; a longer one is enclosed in balls of these
+#: bits, and one below 2^{−320} lies between 0 and that. Ends are taken to the larger Δ.
+_POWER_BITS = 320
+#: The power below which c^n is enclosed from 0.
+_SMALLEST_POWER = Fraction(1, 2**_POWER_BITS)
+#: More steps are refused; it only limits sizes, and no bound rests on it.
 _MOST_STEPS = 10**9
-#: The largest contraction other than 1, as digits cancel beyond.
-_LARGEST = 1 - Fraction(1, 10**9)
+#: The largest contraction other than 1: nearer to it 1 − c and 1 − c^T lose their digits.
+_LARGEST_CONTRACTION = 1 - Fraction(1, 10**9)
+#: The premises of a step in every iteration.
 _OF_A_STEP = (
     "only the last iterate is released",
     "each step, before its noise, is Lipschitz with the constant {contraction}",
 )
+#: The premise that a record may move every step.
 _EVERY_STEP = "one record moves the value of each step by at most 1, the unit of σ"
 _SOURCE = SYMACCT.at("docs/proofs/mechanisms.md, shifts, after Bok, Su and Altschuler 2024")
 
@@ -90,7 +94,7 @@ class NoisyDescent(ComputedGaussian):
 
     @cached_property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:
-        """Δ², and whether it is attained."""
+        """An upper bound of Δ², attained where it is exact and the set has no diameter."""
         c, (low, high) = self.contraction, power(self.contraction, self.steps)
         free = _moved(c, self.steps, Fraction(0))
         if not isinstance(self.diameter, Fraction):
@@ -140,26 +144,32 @@ class NoisyPass(ComputedGaussian):
 
     @property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:
-        """Δ² of what the record moves the last iterate by, and whether it is attained."""
+        """An upper bound of Δ² of the last iterate's move, attained where c^{m−1} is exact."""
         c, (low, high) = self.contraction, power(self.contraction, self.steps - 1)
         square = Fraction(1, self.steps) if c == 1 else high**2 / _squares(c, c * high)
         return square, low == high
 
 
 def power(c: Fraction, steps: int) -> tuple[Fraction, Fraction]:
-    """c^m where it is short; else two numbers about it, 0 and one more where it is next to 0."""
-    if steps * max(c.denominator.bit_length(), 1) <= _BITS or c == 1:
+    """Two rationals between which c^m lies, both c^m itself where it has at most 320 bits.
+
+    0 < c <= 1. Below 2^{−320} they are 0 and 2^{−320}.
+    """
+    if steps * max(c.denominator.bit_length(), 1) <= _POWER_BITS or c == 1:
         return c**steps, c**steps
-    with precision(_BITS):
+    with precision(_POWER_BITS):
         enclosure = (steps * BALL.number(c).log()).exp()
-        if enclosure < BALL.number(_TINY):
-            return Fraction(0), _TINY
+        if enclosure < BALL.number(_SMALLEST_POWER):
+            return Fraction(0), _SMALLEST_POWER
         low, high = ends_of(enclosure)
         return rational(low), rational(high)
 
 
 def _moved(c: Fraction, steps: int, apart: Fraction) -> Fraction:
-    """Δ² of so many last steps from points as far `apart`: (p·apart + Σc^j)²/Σc^{2j}, p = c^m."""
+    """Δ² of m = `steps` last steps from points as far `apart`, or a little more.
+
+    It is (p·apart + Σ_{j<m} c^j)²/Σ_{j<m} c^{2j} with p = c^m, taken at the worse end of p.
+    """
     if c == 1:
         return (apart + steps) ** 2 / steps
     low, high = power(c, steps)
@@ -168,17 +178,20 @@ def _moved(c: Fraction, steps: int, apart: Fraction) -> Fraction:
 
 
 def _squares(c: Fraction, p: Fraction) -> Fraction:
-    """Σ_{j<m} c^{2j}, p = c^m or more."""
+    """Σ_{j<m} c^{2j} for p = c^m, c < 1; less than it for a larger p."""
     return (1 - p**2) / (1 - c**2)
 
 
 def _best_ends(c: Fraction, diameter: Fraction, steps: int) -> list[int]:
-    """The numbers of steps next to where Δ² is smallest, c^m = 1 − (1−c)D, or m = D for c = 1."""
+    """The numbers of steps next to where Δ² is smallest, c^m = 1 − (1−c)D, or m = D for c = 1.
+
+    None where (1−c)D >= 1. They steer: Δ² of any number of last steps is a bound.
+    """
     place = diameter
     if c < 1:
         if (1 - c) * diameter >= 1:
             return []
-        with precision(_BITS):
+        with precision(_POWER_BITS):
             logs = (BALL.number(x).log() for x in (1 - (1 - c) * diameter, c))
             place = rational(operator.truediv(*logs).mid())
     first = min(max(1, math.floor(place)), steps)
@@ -186,6 +199,7 @@ def _best_ends(c: Fraction, diameter: Fraction, steps: int) -> list[int]:
 
 
 def _steps(steps: Numeric, name: str) -> int:
+    """A whole number of steps from 1 to 10⁹; DomainError for another."""
     count = whole(steps, name, least=1)
     if count > _MOST_STEPS:
         raise DomainError(f"{name}: found {echo(steps)}, needed steps <= {_MOST_STEPS:,}")
@@ -193,11 +207,13 @@ def _steps(steps: Numeric, name: str) -> int:
 
 
 def contraction_factor(c: Numeric, name: str) -> Fraction:
+    """A rational contraction c in (0, 1 − 10⁻⁹], or 1; DomainError for another."""
     number = positive(c, name)
-    if not isinstance(number, Fraction) or (number > _LARGEST and number != 1):
+    if not isinstance(number, Fraction) or (number > _LARGEST_CONTRACTION and number != 1):
         raise DomainError(f"{name}: found {echo(c)}, needed 1, or a rational one <= 1 - 10^-9")
     return number
 
 
 def _diameter(value: Numeric) -> Fraction | float:
+    """The rational diameter, or ∞; DomainError for others."""
     return INFINITY if is_infinite(value) else rational_number(value, "NoisyDescent, diameter")

@@ -26,7 +26,7 @@ class LaplacePair(Mechanism):
 
     @property
     def pure(self) -> Exact:
-        """How many scales they are apart."""
+        """How many scales the two laws are apart, which is ε(∞) in nats."""
         raise NotImplementedError
 
     def shift(self, ctx: Arithmetic) -> Number:
@@ -37,7 +37,10 @@ class LaplacePair(Mechanism):
         return laplace_excess(ctx, self.shift(ctx))
 
     def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        """( α(e^{λs} − 1 − λs) + λ(e^{−αs} − 1 + αs) )/(2α−1): what cancels is αλs."""
+        """( α(e^{λs} − 1 − λs) + λ(e^{−αs} − 1 + αs) )/(2α−1), both terms >= 0, λ = α − 1.
+
+        The ±αλs that is added to each cancels in `excess`.
+        """
         s = self.shift(ctx)
 
         def excess(alpha: Order) -> Any:
@@ -90,7 +93,7 @@ class VectorLaplace(LaplacePair):
 
     @property
     def neighbours(self) -> LaplaceShift:
-        """One coordinate that takes all of Δ."""
+        """Two Laplace laws Δ/b scales apart: one coordinate takes all of Δ."""
         return LaplaceShift(self.pure, of_query=bool(self.noise_scale))
 
 

@@ -25,18 +25,19 @@ from symacct.mechanisms.gaussian import ComputedGaussian
 #
 # How far a record that takes part in several steps can move what a matrix makes of them.
 
-#: A matrix as its rows, and a symmetric one of whole numbers.
+#: A matrix as its rows.
 Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
+#: A symmetric matrix of whole numbers.
 Whole: TypeAlias = list[list[int]]
-#: The most patterns of steps that are tried one by one.
-_PATTERNS = 10_000
+#: Up to so many sets of steps are tried one by one, in about a second; of more a bound is given.
+_MOST_PATTERNS = 10_000
 
 
 def squared_sensitivity(rows: Rows, most: int, apart: int) -> tuple[Fraction, bool]:
     """max ‖Σ_{t∈S} C_t ⊗ x_t‖² over |x_t| ≤ 1 and sets S of at most `most` steps that are at least
 
-    `apart` from each other, and whether it is attained; else a bound (docs/proofs/mechanisms.md,
-    Lemma largest-shift).
+    `apart` from each other, and whether it is attained; else an upper bound and False
+    (docs/proofs/mechanisms.md, Lemma largest-shift).
     """
     gram, scale = _gram(rows)
     sizes = [[abs(x) for x in row] for row in gram]
@@ -44,7 +45,7 @@ def squared_sensitivity(rows: Rows, most: int, apart: int) -> tuple[Fraction, bo
     limit = 0
     if _falls(sizes):
         worst = list(range(0, len(gram), apart))[:most]
-    elif _how_many(len(gram), most, apart) <= _PATTERNS:
+    elif _how_many(len(gram), most, apart) <= _MOST_PATTERNS:
         worst = max(_patterns(len(gram), most, apart), key=lambda steps: _total(sizes, steps))
     else:
         worst, limit = _by_rows(sizes, most, apart)
@@ -54,7 +55,7 @@ def squared_sensitivity(rows: Rows, most: int, apart: int) -> tuple[Fraction, bo
 
 
 def _gram(rows: Rows) -> tuple[Whole, int]:
-    """CᵀC as whole numbers over one denominator."""
+    """G and D with CᵀC = G/D, in whole numbers."""
     entries = [fmpq(x.numerator, x.denominator) for row in rows for x in row]
     c = fmpq_mat(len(rows), len(rows[0]), entries)
     numerators, denominator = (c.transpose() * c).numer_denom()
@@ -67,14 +68,17 @@ def _total(sizes: Whole, steps: Sequence[int]) -> int:
 
 
 def _falls(sizes: Whole) -> bool:
-    """Is no |G_st| below that of later steps as far apart, nor of earlier ones further from t?"""
+    """Is no |G_st| below |G_{s+1,t+1}|, nor for s <= t−2 above |G_{s+1,t}|?
+
+    Then the first steps, each `apart` from the last, are the worst set.
+    """
     n = range(len(sizes))
     later = all(sizes[s][t] >= sizes[s + 1][t + 1] for t in n[:-1] for s in n[: t + 1])
     return later and all(sizes[s][t] <= sizes[s + 1][t] for t in n for s in n[: max(t - 1, 0)])
 
 
 def _patterns(steps: int, most: int, apart: int) -> Iterator[list[int]]:
-    """The sets of up to `most` steps that are at least `apart` from each other."""
+    """Every set of 1 to `most` steps that are at least `apart` from each other, each rising."""
     for count in range(1, most + 1):
         spare = (count - 1) * (apart - 1)
         for chosen in combinations(range(steps - spare), count):
@@ -82,13 +86,17 @@ def _patterns(steps: int, most: int, apart: int) -> Iterator[list[int]]:
 
 
 def _how_many(steps: int, most: int, apart: int) -> int:
-    """The number of these sets."""
+    """The number of sets that `_patterns` yields; `most` is at most ⌈steps/apart⌉."""
     rooms = (steps - (count - 1) * (apart - 1) for count in range(1, most + 1))
     return sum(math.comb(room, count) for count, room in enumerate(rooms, start=1))
 
 
 def _by_rows(sizes: Whole, most: int, apart: int) -> tuple[list[int], int]:
-    """The sum of what each step of a set adds at most with any others, largest over the sets."""
+    """A set of steps, and an upper bound of Σ |G_st| over every allowed set.
+
+    Each step counts the most that it can have with any others of a set; the bound is the largest
+    sum of these, and the set the one that has it.
+    """
     worth = []
     for s, row in enumerate(sizes):
         others = [0 if abs(s - t) < apart else size for t, size in enumerate(row)]
@@ -97,7 +105,10 @@ def _by_rows(sizes: Whole, most: int, apart: int) -> tuple[list[int], int]:
 
 
 def _heaviest(worth: Sequence[int], most: int, apart: int) -> tuple[list[int], int]:
-    """The set of the largest sum of worths >= 0, and that sum, by the last step of each."""
+    """The set of at most `most` steps, `apart` from each other, of the largest sum of worths.
+
+    With that sum, exactly, by dynamic programming over the last step; worths are >= 0.
+    """
     best: list[tuple[int, list[int]]] = [(0, [])] * (len(worth) + 1)
     for _ in range(most):
         fewer, best = best, [(0, [])]
@@ -109,7 +120,10 @@ def _heaviest(worth: Sequence[int], most: int, apart: int) -> tuple[list[int], i
 
 
 def _one_sign(gram: Whole, steps: Sequence[int]) -> bool:
-    """Can signs be given to the steps so that no ±G_st is negative?"""
+    """Can signs σ be given to the steps with σ_s σ_t G_st >= 0 throughout?
+
+    Then vectors x_t = ±x attain Σ |G_st|.
+    """
     sign: dict[int, int] = {}
     for start in steps:
         waiting = [(start, 1)]
@@ -126,7 +140,7 @@ def _one_sign(gram: Whole, steps: Sequence[int]) -> bool:
 #
 # The matrix mechanism: sums of what many steps bring in, with Gaussian noise.
 
-#: What neighbours may differ by in a step, which is what σ is measured in.
+#: The premise about what neighbours may differ by in a step, which is the unit of σ, by relation.
 _UNIT_OF = {
     Relation.EITHER: "neighbouring datasets differ in the steps of one record alone, in each by a "
     "vector of Euclidean norm at most 1, the unit of σ",
@@ -138,6 +152,7 @@ _UNIT_OF = {
         "clipped to"
     ),
 }
+#: The premise of a strategy that is not lower triangular.
 _FIXED = "what a record brings to a step does not depend on outputs"
 
 
@@ -203,7 +218,7 @@ class MatrixMechanism(ComputedGaussian):
 
     @cached_property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:
-        """Δ² of CX, and whether it is attained."""
+        """Δ² of CX, and whether it is attained; else an upper bound."""
         return squared_sensitivity(self.strategy, self.participations, self.separation)
 
 
@@ -254,12 +269,15 @@ class TreeAggregation(ComputedGaussian):
 
     @property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:
-        """How many nodes the first step is in."""
+        """⌈log₂(n+1)⌉, how many nodes of the tree the first step is in, attained."""
         return Fraction(self.steps.bit_length()), True
 
 
 def rows_of(strategy: object, what: str) -> Rows:
-    """Rows of one length, of rational numbers that are not all 0."""
+    """Rows of one length, of rational numbers that are not all 0; DomainError for others.
+
+    LimitError for more entries than the limit "outcomes".
+    """
     example = "[[1, 0], ['1/2', 1]]"
     rows = [
         arguments.ordered_members(row, what, example)

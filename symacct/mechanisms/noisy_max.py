@@ -22,16 +22,16 @@ from symacct.mechanisms.selection import CHOSEN_ALONE
 
 
 class GaussianComparison(Mechanism):
-    """The smaller of two bounds: as if every noisy number were told, or by what is told."""
+    """ε(α) <= min{α·`every`, `bound_by_outcomes`(α)}: every noisy number told, or the outcomes."""
 
     kind = Kind.UPPER
 
     def every(self, ctx: Arithmetic) -> Number:
-        """ε(α)/α if every noisy number were told."""
+        """ε(α)/α in nats if every noisy number were told, which does not depend on α."""
         raise NotImplementedError
 
     def bound_by_outcomes(self, ctx: Arithmetic) -> Callable[[Number], Number]:
-        """α ↦ the bound by the outcomes that there are, for α >= 1."""
+        """α ↦ an upper bound of ε(α) by the number of outcomes, for α >= 1; it rises in α."""
         raise NotImplementedError
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
@@ -49,6 +49,7 @@ class GaussianComparison(Mechanism):
 #
 # Report-noisy-max: which of many noisy scores is the largest.
 
+#: The premises of any noisy maximum.
 _PREMISES = ("one record changes each score by no more than its sensitivity", CHOSEN_ALONE)
 
 
@@ -90,16 +91,19 @@ class NoisyMax(LaplacePair):
 
     @property
     def neighbours(self) -> Dominated:
-        """No more than one score of twice the sensitivity tells."""
+        """Laws that those of one score of twice the sensitivity dominate."""
         return Dominated(LaplaceShift(self.pure), self._of_two)
 
     def _of_two(self) -> TwoAnswers:
-        """Two candidates, each of which leads by Δ on one of the datasets."""
+        """The choice between two candidates, each of which leads by Δ on one of the datasets."""
         return which_leads(self.b, self.b, self.sensitivity)
 
 
 def which_leads(b: Exact, other: Exact, lead: Exact) -> TwoAnswers:
-    """Which of two numbers is the larger, each with Laplace noise: one of them leads, or lags."""
+    """The laws of which of two numbers is the larger, with Laplace noise of scales b and `other`.
+
+    One leads by `lead` > 0 on one dataset, and lags by as much on the neighbouring one.
+    """
     first, second = (expression(scale) for scale in (b, other))
     x = expression(lead)
     if b == other:
@@ -149,7 +153,7 @@ class GaussianNoisyMax(GaussianComparison):
         return self.candidates * Gaussian(self.sigma, self.sensitivity).at_one(ctx)
 
     def bound_by_outcomes(self, ctx: Arithmetic) -> Callable[[Number], Number]:
-        """2βΔ²/σ² + log(k)/(β−1) at β = max(α, β₀), β₀ where it is smallest."""
+        """α ↦ 2βΔ²/σ² + log(k)/(β−1) at β = max(α, β₀), β₀ where it is smallest."""
         rate = Gaussian(self.sigma, 2 * self.sensitivity).at_one(ctx)
         log_count = ctx.log(ctx.number(self.candidates))
         lowest = ctx.sqrt(log_count / rate)

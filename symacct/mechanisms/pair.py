@@ -84,14 +84,17 @@ from symacct.mechanisms.laplace import Laplace
 
 @dataclass(frozen=True)
 class Overlap:
-    """Two laws on one line: what is integrated or summed."""
+    """Two laws P and Q with densities on the line or masses on 0, 1, …, for integrals over both.
+
+    Not normalised: a kernel is a density up to the constant that `log_totals` gives.
+    """
 
     P: Law
     Q: Law
 
     @cached_property
     def is_equal(self) -> bool:
-        """Are the two densities the same?"""
+        """Are the two densities proved to be the same? False where SymPy does not see it."""
         P, Q = self.P.kernel, self.Q.kernel  # noqa: N806
         if P is None or Q is None:
             return self.P == self.Q
@@ -100,7 +103,7 @@ class Overlap:
 
     @cached_property
     def sides(self) -> list[Side]:
-        """The halves of the pieces on which a density is positive."""
+        """The halves of the pieces on which a density is positive; both laws need a kernel."""
         assert self.P.kernel is not None and self.Q.kernel is not None  # noqa: S101, PT018
         return sides(self.P.kernel, self.Q.kernel)
 
@@ -111,13 +114,13 @@ class Overlap:
 
     @cached_property
     def series(self) -> ProgressionSeries | None:
-        """The sum over whole numbers, where the laws live there."""
+        """The term-by-term sum over 0, 1, …; None unless both laws live there."""
         first, second = self.P.log_progression, self.Q.log_progression
         return None if first is None or second is None else ProgressionSeries((first, second))
 
     @cached_property
     def normal_parts(self) -> tuple[NormalParts, NormalParts] | None:
-        """Both laws where they are mixtures of normal laws of one variance."""
+        """Both laws where they are mixtures of normal laws of one variance; else None."""
         first, second = self.P.normal_parts, self.Q.normal_parts
         if first is None or second is None or first.variance != second.variance:
             return None
@@ -125,17 +128,23 @@ class Overlap:
 
     @cached_property
     def rules(self) -> Rules | None:
-        """What compares orders; None where another form than that of integrals is at hand."""
+        """Rules in float64 that compare orders and prove nothing.
+
+        None without kernels, with different supports, and for normal mixtures, which are summed.
+        """
         if self.P.kernel is None or self.Q.kernel is None or self.normal_parts is not None:
             return None
         return Rules(self.sides) if self.has_one_support else None
 
     def log_totals(self, ctx: Arithmetic) -> tuple[Any, Any]:
-        """The logarithms of the integrals of both kernels."""
+        """log ∫ e^kernel of P and of Q, which are subtracted from the kernels' logarithms."""
         return self.P.log_total(ctx), self.Q.log_total(ctx)
 
     def in_balls(self, question: Integrand) -> Any:
-        """The answer in balls at the current precision."""
+        """The expectation over Q that is asked, in balls at the current precision; ∞ if proved.
+
+        PrecisionError where neither a finite value nor divergence is proved.
+        """
         if self.series is not None:
             return self.series.expectation(question, BALL.bits)
         if self.normal_parts is not None and isinstance(question, MixtureIntegrand):
@@ -144,7 +153,7 @@ class Overlap:
 
 
 def _over_normal_parts(p: NormalParts, q: NormalParts, question: MixtureIntegrand) -> Any:
-    """E_Q of what is asked of m = (1−γ)q + γp."""
+    """E_q[(m/q)^β] − 1, D_1(m‖q) or D_1(q‖m), m = (1−γ)q + γp, by sums over normal mixtures."""
     mixed = p.mixed(q, question.gamma)
     if isinstance(question, Excess):
         return power_integral(mixed, q, question.power, BALL.bits) - 1
@@ -154,7 +163,7 @@ def _over_normal_parts(p: NormalParts, q: NormalParts, question: MixtureIntegran
 
 @dataclass(frozen=True)
 class MixtureDirection(Direction):
-    """D_α(m‖Q), m = (1−γ)Q + γP, or D_α(Q‖m) if `reverse`; 0 < γ <= 1."""
+    """D_α(m‖Q), m = (1−γ)Q + γP, or D_α(Q‖m) if `reverse`; 0 < γ <= 1, and γ < 1 if `reverse`."""
 
     overlap: Overlap
     gamma: Exact = Fraction(1)
@@ -170,11 +179,14 @@ class MixtureDirection(Direction):
         return rdp
 
     def power(self, alpha: Any) -> Any:
-        """Of m/Q, in what is expected over Q."""
+        """The exponent β of m/Q whose mean over Q gives D_α: α, or 1 − α if `reverse`."""
         return 1 - alpha if self.reverse else alpha
 
     def float_divergence(self, alpha: Fraction) -> float:
-        """About D_α, by floats; ∞ where it is proved to be."""
+        """D_α at one order α > 1 in float64, which steers; ∞ only where divergence is proved.
+
+        `overlap.rules` has to be there. Its `finite_to` is raised to the power proved finite here.
+        """
         power, rules = self.power(alpha), self.overlap.rules
         assert rules is not None  # noqa: S101  # it is asked of pairs that have them
         if power > rules.finite_to:
@@ -188,7 +200,10 @@ class MixtureDirection(Direction):
         return ctx.number(0) if self.overlap.is_equal else _ask(ctx, self, None)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        """log(1−γ+γe^s), s the supremum of log(P/Q); that of the pair itself where γ = 1."""
+        """sup log(P/Q), for γ = 1 and P first alone; else NotImplementedError.
+
+        A sample's callers make log(1−γ+γe^s) of the unsampled pair's s.
+        """
         if self.gamma != 1 or self.reverse:
             raise NotImplementedError("order ∞ is answered by the pair itself")
         if self.overlap.is_equal:
@@ -203,7 +218,10 @@ class MixtureDirection(Direction):
         return BALL.number(0) if self.overlap.is_equal else self.overlap.in_balls(ChiDivergence(l))
 
     def question(self, power: Fraction | None) -> Integrand:
-        """E[(m/q)^power] − 1, or the Kullback–Leibler divergence where that is None."""
+        """The integrand of E_Q[(m/Q)^power] − 1; of D_1(m‖Q), or D_1(Q‖m), where power is None.
+
+        DomainError for an irrational γ.
+        """
         gamma = self.gamma
         if isinstance(gamma, sympy.Expr):
             raise DomainError(
@@ -216,7 +234,7 @@ class MixtureDirection(Direction):
 
 
 def has_closed_form(P: Law, Q: Law) -> bool:  # noqa: N803
-    """Are both of one family, with a closed form for this pair?"""
+    """Are both laws of one family, and not given by formulas, with a closed form of D_α?"""
     return type(P) is type(Q) and not isinstance(P, Density) and P.why_no_closed_form(Q) is None
 
 
@@ -228,13 +246,19 @@ def between(P: Law, Q: Law) -> Direction:  # noqa: N803
 
 
 def mixed(P: Law, Q: Law, gamma: Exact) -> list[MixtureDirection]:  # noqa: N803
-    """The mixture from Q, and Q from the mixture."""
+    """D_α(m‖Q) and D_α(Q‖m) of the mixture m = (1−γ)Q + γP, 0 < γ < 1, in this order.
+
+    `why_not_mixed` has to be None.
+    """
     overlap = Overlap(*one_dimensional(P, Q))
     return [MixtureDirection(overlap, gamma, reverse) for reverse in (False, True)]
 
 
 def noise(P: Any, Q: Any) -> Gaussian | Laplace | None:  # noqa: N803
-    """The Gaussian or Laplace mechanism with this pair of laws, if it has rational parameters."""
+    """The Gaussian or Laplace mechanism with this pair of laws; None where it is no such pair.
+
+    None also for equal laws, and where σ/Δ is irrational.
+    """
     if type(P) is not type(Q) or P == Q or not P.is_swapped_with(Q):
         return None
     if isinstance(P, LaplaceLaw):
@@ -249,7 +273,11 @@ def noise(P: Any, Q: Any) -> Gaussian | Laplace | None:  # noqa: N803
 
 
 def one_dimensional(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
-    """Normal laws of the same ratios: for log-normal ones, and N(±d/2, d), d = δᵀΣ⁻¹δ."""
+    """Two laws on the line with the same likelihood ratio; the laws themselves for other pairs.
+
+    Of log-normal laws these are the normal ones, of multivariate normal laws of one covariance Σ
+    and means δ apart N(d, d) and N(0, d), d = δᵀΣ⁻¹δ.
+    """
     if isinstance(P, LogNormal) and isinstance(Q, LogNormal):
         return Normal(P.mean, P.variance), Normal(Q.mean, Q.variance)
     if isinstance(P, MultivariateNormal) and P.is_swapped_with(Q):
@@ -260,7 +288,7 @@ def one_dimensional(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
 
 
 def why_not_mixed(P: Law, Q: Law) -> str | None:  # noqa: N803
-    """What two laws need to be integrated or summed, if they lack it."""
+    """What a message says two laws need so that `mixed` can integrate or sum; None if they do."""
     P, Q = one_dimensional(P, Q)  # noqa: N806
     if P.kernel is not None and Q.kernel is not None:
         return None
@@ -274,24 +302,30 @@ def why_not_mixed(P: Law, Q: Law) -> str | None:  # noqa: N803
 
 @singledispatch
 def _ask(ctx: Arithmetic, direction: MixtureDirection, power: Any) -> Number:
-    """The excess of the moment, or the Kullback–Leibler divergence where power is None."""
+    """E_Q[(m/Q)^power] − 1 in this arithmetic, or D_1 where power is None.
+
+    DomainError for an arithmetic that has no integrals.
+    """
     raise no_integrals(ctx)
 
 
 @_ask.register
 def _(ctx: BallArithmetic, direction: MixtureDirection, power: Any) -> Number:
+    """A certified enclosure; ∞ where divergence is proved."""
     power = None if power is None else Fraction(power)
     return direction.overlap.in_balls(direction.question(power))
 
 
 @_ask.register
 def _(ctx: Float64Arithmetic, direction: MixtureDirection, power: Any) -> Number:
+    """The certified value, rounded."""
     power = None if power is None else Fraction(power)
     return ctx.from_balls(lambda: direction.overlap.in_balls(direction.question(power)))
 
 
 @_ask.register
 def _(ctx: MpmathArithmetic, direction: MixtureDirection, power: Any) -> Number:
+    """By mpmath's sum or quadrature, certified nowhere; ∞ where divergence is proved exactly."""
     overlap = direction.overlap
     question = direction.question(None if power is None else Fraction(power))
     if overlap.series is not None:
@@ -305,6 +339,7 @@ def _(ctx: MpmathArithmetic, direction: MixtureDirection, power: Any) -> Number:
 
 @_ask.register
 def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Number:
+    """The integral or the sum as it is written; DomainError for laws on different intervals."""
     P: Any = direction.overlap.P  # noqa: N806
     Q: Any = direction.overlap.Q  # noqa: N806
     gamma = expression(direction.gamma)
@@ -330,12 +365,13 @@ def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Numbe
 
 @singledispatch
 def _largest(ctx: Arithmetic, overlap: Overlap) -> Number:
-    """sup log(P/Q)."""
+    """ess sup log(P/Q) of two laws with kernels, by branch and bound in balls."""
     raise no_integrals(ctx)
 
 
 @_largest.register
 def _(ctx: BallArithmetic, overlap: Overlap) -> Number:
+    """The enclosure, ∞ where it is proved; PrecisionError where nothing is."""
     bits = ctx.bits
     with precision(2 * bits):
         largest = largest_log_ratio(overlap.sides, bits)
@@ -353,12 +389,13 @@ def _(ctx: BallArithmetic, overlap: Overlap) -> Number:
 
 @_largest.register
 def _(ctx: Float64Arithmetic, overlap: Overlap) -> Number:
+    """The certified value, rounded."""
     return ctx.from_balls(lambda: _largest(BALL, overlap))
 
 
 @_largest.register
 def _(ctx: MpmathArithmetic, overlap: Overlap) -> Number:
-    """A number read off the certified one: the search is the same in every arithmetic."""
+    """The middle of the certified ball, as the search is the same in every arithmetic."""
     with precision(ctx.bits):
         value = _largest(BALL, overlap)
         if not value.is_finite():
@@ -368,6 +405,7 @@ def _(ctx: MpmathArithmetic, overlap: Overlap) -> Number:
 
 @_largest.register
 def _(ctx: SymbolicArithmetic, overlap: Overlap) -> Number:
+    """DomainError: a supremum that is searched for has no formula."""
     raise DomainError(
         "formula: found order ∞ of a pair of densities, which has no formula",
         remedy="ask for its value",
@@ -378,13 +416,16 @@ def _(ctx: SymbolicArithmetic, overlap: Overlap) -> Number:
 #
 # DistributionPair: the two laws of a mechanism's output on neighbouring datasets.
 
+#: The probabilities (p, q) of every outcome under P and under Q.
 Masses = tuple[tuple[Fraction, Fraction], ...]
-#: Characters of a formula in a message, about a line of it.
-_SHOWN = 120
+#: A message shows this many characters of a formula, about a line.
+_SHOWN_CHARACTERS = 120
 #: Probabilities as a user gives them.
 Given: TypeAlias = Iterable[Numeric] | Mapping[Hashable, Numeric]
 
+#: The premise of a pair whose first law is stated to be that with the record.
 _WITH_RECORD = "the law P is that of the dataset with the record, and Q that of the one without it"
+#: The premise of a pair whose laws the datasets may have either way round.
 _IN_ANY_ORDER = (
     "any two neighbouring datasets have these two laws, one each; which has which may change from "
     "run to run"
@@ -430,7 +471,7 @@ class DistributionPair(Mechanism):
 
     @property
     def words(self) -> str:  # type: ignore[override]
-        """With the datasets that have the laws, where that is stated."""
+        """A noun phrase that says which dataset has which law, where `with_record` states it."""
         on = (
             ("the dataset with the record", "the one without it")
             if self.with_record == "P"
@@ -487,7 +528,7 @@ class DistributionPair(Mechanism):
 
     @property
     def counts_records(self) -> bool:  # type: ignore[override]
-        """If their number is stated."""
+        """Does the pair hold for `records` records alone, so that nothing may sample above it?"""
         return self.records is not None
 
     @property
@@ -503,19 +544,22 @@ class DistributionPair(Mechanism):
 
     @property
     def never_ends(self) -> bool:
-        """Of mixtures of normal laws the curve is finite at every order."""
+        """Is the curve proved finite at every order, as for normal mixtures of one variance?"""
         return self.masses is None and Overlap(self.P, self.Q).normal_parts is not None
 
     @cached_property
     def masses(self) -> Masses | None:
-        """(p, q) for every outcome, where there are finitely many."""
+        """(p, q) for every outcome; None unless there are finitely many events that count."""
         if isinstance(self.P, Law):
             return self.P.masses_against(self.Q)
         return tuple(zip(self.P, self.Q, strict=True))
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """The two laws, either way round unless it is stated which is that with the record."""
+        """The two laws, either way round unless `with_record` states one.
+
+        `Unknown` for laws that have neither finitely many masses nor densities of one support.
+        """
         if self.masses is not None:
             return FinitePairs(tuple(role.masses or () for role in self.roles))
         if (known := noise(self.P, self.Q)) is not None:
@@ -527,7 +571,10 @@ class DistributionPair(Mechanism):
 
     @cached_property
     def swap_symmetric(self) -> bool:
-        """Does a permutation of the outcomes, or a known symmetry of the family, swap P and Q?"""
+        """Is an involution known that swaps P and Q, so that both directions have one curve?
+
+        False where none is found, though one may exist.
+        """
         masses = self.masses
         if masses is None:
             one_family = type(self.P) is type(self.Q)
@@ -542,7 +589,7 @@ class DistributionPair(Mechanism):
         return LARGER if self.with_record == "P" else ANY_OF_SEVERAL
 
     def direction(self, reverse: bool = False) -> Direction:
-        """P against Q, or Q against P."""
+        """D_α(P‖Q) as a function of the order, or D_α(Q‖P) if `reverse`."""
         masses = self.masses
         if masses is None:
             return between(self.Q, self.P) if reverse else between(self.P, self.Q)
@@ -579,9 +626,10 @@ class DistributionPair(Mechanism):
         return directions
 
     def divergence(self, alpha: Order, digits: int = 30, reverse: bool = False) -> Enclosure:
-        """D_α(P‖Q) as an Enclosure, or D_α(Q‖P) if `reverse`, for one order α ∈ [0, ∞].
+        """D_α(P‖Q) in nats as an Enclosure, or D_α(Q‖P) if `reverse`, for one order α ∈ [0, ∞].
 
-        Below 1 for finitely many outcomes and within an exponential family (WBK19 Appendix I).
+        Orders below 1 need finitely many outcomes or an exponential family (WBK19 Appendix I), else
+        OrderError. Raises DomainError for an irrational order, and PrecisionError.
 
         >>> pair = DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])
         >>> print(pair.divergence(2, digits=5), pair.divergence(2, digits=5, reverse=True))
@@ -605,7 +653,10 @@ class DistributionPair(Mechanism):
 
     @property
     def roles(self) -> tuple[DistributionPair, ...]:
-        """The pairs whose first law may be that with the record; one where a symmetry swaps it."""
+        """The pairs whose first law may be that with the record: this one, and (Q, P) if needed.
+
+        It is one pair where `with_record` states it, or a symmetry swaps the laws.
+        """
         is_one = self.with_record == "P" or self.swap_symmetric
         return (self,) if is_one else (self, self.swapped())
 
@@ -637,24 +688,29 @@ def stated_pair(mechanism: Node) -> DistributionPair | None:
 
 @stated_pair.register
 def _(mechanism: DistributionPair) -> DistributionPair:
+    """The pair itself."""
     return mechanism
 
 
 @singledispatch
 def as_noise(mechanism: Node) -> Node:
-    """The Gaussian or Laplace mechanism that two laws of one shape are; else as it is."""
+    """The Gaussian or Laplace mechanism with the curve of this node; the node itself for others."""
     return mechanism
 
 
 @as_noise.register
 def _(mechanism: DistributionPair) -> Node:
+    """The noise of two laws that are not finite; the pair itself for others."""
     if mechanism.masses is not None:
         return mechanism
     return noise(mechanism.P, mechanism.Q) or mechanism
 
 
 def largest_of(ctx: Arithmetic, questions: Iterable[Callable[[], Number]]) -> Number:
-    """The largest answer: ∞ as soon as one is, whether or not the others can be computed."""
+    """The largest answer: ∞ as soon as one is, whether or not the others can be computed.
+
+    Raises the first PrecisionError of an answer where none is ∞.
+    """
     answers, failed = [], None
     for question in questions:
         try:
@@ -676,7 +732,10 @@ def mixture(masses: Iterable[tuple[Any, Any]], gamma: Number) -> list[tuple[Any,
 
 
 def _matched(P: object, Q: object) -> tuple[Any, Any]:  # noqa: N803
-    """The probabilities in one order of the outcomes, which mappings give by name."""
+    """P's and Q's probabilities in P's order of outcomes, which mappings give by name.
+
+    Lists are left as they are. DomainError for one mapping alone, or different outcomes.
+    """
     if not isinstance(P, Mapping) and not isinstance(Q, Mapping):
         return P, Q
     if not isinstance(P, Mapping) or not isinstance(Q, Mapping):
@@ -697,7 +756,7 @@ def _matched(P: object, Q: object) -> tuple[Any, Any]:  # noqa: N803
 
 
 def probabilities(values: object, what: str) -> tuple[Fraction, ...]:
-    """Exact probabilities >= 0 that sum to 1."""
+    """The exact rational probabilities >= 0 that sum to exactly 1; DomainError for others."""
     example = "['1/3', '2/3'], a mapping {outcome: probability}, or one of symacct.laws"
     numbers = tuple(
         typed_value(value, what) for value in arguments.ordered_members(values, what, example)
@@ -717,10 +776,10 @@ def probabilities(values: object, what: str) -> tuple[Fraction, ...]:
 
 
 def _check_no_formula(*laws: object) -> None:
-    """DomainError for a density without its law's name."""
+    """Raise DomainError for a formula, whose law `laws.Density` has to name."""
     for name, law in zip("PQ", laws, strict=True):
         if isinstance(law, str | sympy.Expr):
-            shown = cut(law, _SHOWN) if isinstance(law, str) else echo(law)
+            shown = cut(law, _SHOWN_CHARACTERS) if isinstance(law, str) else echo(law)
             written = shown if shown.startswith("laws.") else f"laws.Density('{shown}')"
             raise DomainError(
                 f"DistributionPair, {name}: found {echo(law)}, needed a law or a list of "
@@ -730,7 +789,7 @@ def _check_no_formula(*laws: object) -> None:
 
 
 def _check_laws(P: object, Q: object) -> None:  # noqa: N803
-    """Two laws whose divergences have a closed form, or are integrals over the line."""
+    """Raise DomainError unless D_α of both laws has a closed form, or both have densities."""
     if not isinstance(P, Law) or not isinstance(Q, Law):
         raise DomainError(
             f"DistributionPair: found {echo(P)} and {echo(Q)}, needed two laws, "

@@ -26,9 +26,11 @@ from symacct.kernel.parameters import nonnegative, probability, whole
 from symacct.kernel.sources import KOV15, MIR17
 from symacct.laws.neighbours import AnyApproximate, AnyPure, ResponseLaws, TwoAnswers
 
+#: The premise of add/remove neighbours, as an absent person has no value to answer of.
 OF_ABSENT = Pressing(
     "for a person who is not in the data, randomized response draws an answer as for a fixed value"
 )
+#: The premise of a sample, as a person outside of it has no value to answer of.
 OF_OUTSIDE = Pressing(
     "nobody sees whose answers a sample holds, because randomized response draws an answer as for "
     "a fixed value for a person outside of it"
@@ -50,7 +52,7 @@ class ResponsePair(Mechanism):
 
     @property
     def neighbours(self) -> ResponseLaws:
-        """The two laws."""
+        """The two laws (p, 1−p) and (1−p, p), by p and t."""
         raise NotImplementedError
 
     def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
@@ -208,7 +210,7 @@ def several_answers(node: Node) -> dict[str, Any]:
 
 
 def _odds(p: Exact) -> Exact:
-    """p/(1−p)"""
+    """p/(1−p), for a p that is not 1, simplified by radicals where it is an expression."""
     if isinstance(p, Fraction):
         return p / (1 - p)
     top, bottom = sympy.fraction(p)
@@ -252,7 +254,7 @@ class PureDP(ResponsePair):
 
     @property
     def pure(self) -> Exact:
-        """ε₀"""
+        """ε₀ in nats; the attribute `epsilon` is the question."""
         epsilon: Exact = self._fields["epsilon"]
         return epsilon
 
@@ -263,7 +265,7 @@ class PureDP(ResponsePair):
 
     @property
     def tells_nothing(self) -> bool:  # type: ignore[override]
-        """0-DP, as what is left of a mechanism that tells something only where it fails."""
+        """Is ε₀ = 0? It is, of what is left of a mechanism that tells something only by failing."""
         return self.pure == 0
 
 

@@ -15,6 +15,7 @@ from symacct.laws.neighbours import AnyOfRange, LaplaceShift, TwoAnswers, Worst
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import RandomizedResponse
 
+#: The premise of any choice among candidates.
 CHOSEN_ALONE = (
     "only the candidate that was chosen is released, without its score, and which candidates there "
     "are does not depend on the data"
@@ -73,17 +74,17 @@ class ExponentialMechanism(Mechanism):
 
     @property
     def pure(self) -> Exact:
-        """ε, whose name is that of a question."""
+        """ε in nats; the attribute `epsilon` is the question."""
         value: Exact = self._fields["epsilon"]
         return value
 
     @property
     def neighbours(self) -> Worst:
-        """Any laws of bounded range."""
+        """Any two laws whose log-ratios lie at most ε apart."""
         return Worst(AnyOfRange(self.pure), self._of_two)
 
     def _of_two(self) -> TwoAnswers:
-        """Two candidates, with one as likely as the other on the other dataset."""
+        """Two candidates that exchange their probabilities, in the ratio e^{ε/2}."""
         return RandomizedResponse(1 / (1 + sympy.exp(-expression(self.pure) / 2))).neighbours
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
@@ -165,21 +166,21 @@ class PermuteAndFlip(LaplacePair):
 
     @property
     def pure(self) -> Exact:
-        """ε, whose name is that of a question."""
+        """ε in nats; the attribute `epsilon` is the question."""
         value: Exact = self._fields["epsilon"]
         return value
 
     @property
     def neighbours(self) -> Worst:
-        """Laplace noise has the largest of the profiles of two candidates."""
+        """Two Laplace laws ε scales apart, whose profile is the largest of two candidates."""
         return Worst(LaplaceShift(self.pure), self._of_two)
 
     def _of_two(self) -> TwoAnswers:
-        """Two candidates, each of which leads by as much on one of the datasets."""
+        """Two candidates, each of which leads by Δ on one of the datasets."""
         return RandomizedResponse(1 - sympy.exp(-expression(self.pure) / 2) / 2).neighbours
 
     def for_group(self, size: int) -> PermuteAndFlip:
-        """Scores that are moved as many times as far, which is as much as a larger ε."""
+        """Permute-and-flip of `size`·ε, because a group moves scores `size` times as far."""
         return PermuteAndFlip(size * self.pure, self.adjacency)
 
     @classmethod
@@ -195,5 +196,5 @@ class PermuteAndFlip(LaplacePair):
 
 
 def _epsilon_of(scale: Numeric, sensitivity: Numeric, what: str) -> Exact:
-    """2Δ/scale"""
+    """ε = 2Δ/scale in nats; DomainError unless both are positive."""
     return 2 * positive(sensitivity, f"{what}, sensitivity") / positive(scale, f"{what}, scale")

@@ -35,11 +35,12 @@ from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_ab
 _FLOAT_BITS = 128
 #: Nats below the largest from which on an outcome does not count in float64: e^{−50} is 2^{−72}.
 _FLOAT_NATS = 50.0
-#: The relative error of a logarithm in float64, an ulp of 1.
-_UNIT = 2.0**-52
-#: Outcomes by which a window of masses grows, so that windows of about one length share them.
-_BLOCK = 64
+#: The relative error that a logarithm in float64 is taken to have, an ulp of 1.
+_LOG_ERROR = 2.0**-52
+#: Lists of masses grow by so many outcomes, so that windows of about one length share a list.
+_BLOCK_OUTCOMES = 64
 
+#: A loss log(P/Q) ↦ a number in the arithmetic that is asked.
 Value = Callable[[Number], Number]
 
 
@@ -84,7 +85,7 @@ class Skellam(LatticeNoise):
         )
 
     def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        """E_Q[(1+u)^α − 1 − αu], u = P/Q − 1"""
+        """α ↦ E_Q[(1+u)^α − 1 − αu], u = P/Q − 1, which is E_Q[(P/Q)^α] − 1."""
         if isinstance(ctx, SymbolicArithmetic):
             return lambda alpha: (
                 self.expected(ctx, lambda x: ctx.exp(ctx.number(alpha) * x), alpha) - 1
@@ -121,7 +122,7 @@ class Skellam(LatticeNoise):
     # --- the outcomes that count, and what bounds the others
 
     def outcomes(self, least: float, most: float, need: float) -> range:
-        """By k ↦ Δ − k, which exchanges the orders a and 1 − a."""
+        """The window by its two ends: k ↦ Δ − k exchanges the orders a and 1 − a."""
         mu, size = scale_in_float(self.mu, "Skellam, mu"), self.sensitivity
         first, last = (_last(mu, size, max(a, 1.0), need) for a in (1 - least, most))
         return range(size - first, last + 1)
@@ -130,14 +131,15 @@ class Skellam(LatticeNoise):
         return [(q, (p / q).log()) for p, q in self._pairs(kept)]
 
     def _pairs(self, kept: range) -> list[tuple[arb, arb]]:
-        """P(k) and Q(k) for each of them."""
+        """P(k) and Q(k) in balls for each outcome; LimitError for too many."""
         check_terms(kept)
         reach = max(abs(kept[0] - self.sensitivity), abs(kept[-1])) + self.sensitivity
-        masses = _masses(self.mu, _BLOCK * math.ceil(reach / _BLOCK), ctx.prec)
+        reach = _BLOCK_OUTCOMES * math.ceil(reach / _BLOCK_OUTCOMES)
+        masses = _masses(self.mu, reach, ctx.prec)
         return [(masses[abs(k - self.sensitivity)], masses[abs(k)]) for k in kept]
 
     def moment(self, alpha: Order) -> arb:
-        """E_Q[(P/Q)^α] in balls: at whole orders it takes no logarithm."""
+        """E_Q[(P/Q)^α] for α >= 1, certified in balls: at whole orders it takes no logarithm."""
         most = float_above(alpha)
         kept = self.outcomes(0.0, most, ctx.prec * math.log(2))
         power = alpha if isinstance(alpha, int) else BALL.number(alpha)
@@ -156,7 +158,7 @@ class Skellam(LatticeNoise):
         return sum((self._tail(order, k) for order, k in orders), arb(0))
 
     def _tail(self, a: arb, k: int) -> arb:
-        """A bound of Σ P^a Q^{1−a} over j >= k > Δ; at most P + Q where 0 < a <= 1, Q where a <= 0.
+        """An upper bound of Σ_{j>=k} P^a Q^{1−a}, k > Δ: by P + Q if 0 < a <= 1, by Q if a <= 0.
 
         e^{−asinh((n+1)/μ)} < I_{n+1}/I_n < e^{−asinh(n/μ)}: so from one j to the next it falls by
         more than e^{(a−1)asinh((j+1)/μ) − a·asinh((j−Δ)/μ)}, which falls in j.
@@ -177,7 +179,10 @@ def _mass(mu: arb, k: int) -> arb:
 
 @lru_cache(16)
 def _masses(mu: Exact, reach: int, bits: int) -> list[arb]:
-    """e^{−μ} I_k(μ) for 0 <= k <= reach, from the last by I_{k−1} = I_{k+1} + (2k/μ) I_k."""
+    """e^{−μ} I_k(μ) for 0 <= k <= reach, from the last by I_{k−1} = I_{k+1} + (2k/μ) I_k.
+
+    All terms are positive: nothing cancels. The last 16 lists are remembered.
+    """
     with ctx.workprec(bits + 2 * reach.bit_length() + 20):
         variance = BALL.number(mu)
         masses = [_mass(variance, reach + 1), _mass(variance, reach)]
@@ -188,7 +193,10 @@ def _masses(mu: Exact, reach: int, bits: int) -> list[arb]:
 
 @lru_cache(256)
 def _last(mu: float, size: int, a: float, need: float) -> int:
-    """About the last k where P^a Q^{1−a} is e^{−need} of its largest, or Q is; a >= 1."""
+    """About the last k >= Δ where P^a Q^{1−a} is e^{−need} of its largest; a >= 1.
+
+    In float64, which steers. LimitError where more outcomes than are summed would count.
+    """
     reach = 16 + 2 * size
     while True:
         deadline.check()
@@ -202,7 +210,7 @@ def _last(mu: float, size: int, a: float, need: float) -> int:
 
 
 def _log_mass(mu: float, k: np.ndarray) -> np.ndarray:
-    """About log e^{−μ} I_k(μ), by the first term of its uniform expansion."""
+    """log e^{−μ} I_k(μ) in float64, by the first term of its uniform expansion: it steers."""
     root = np.hypot(k, mu)
     logs: np.ndarray = root - mu - k * np.arcsinh(k / mu) - np.log(2 * math.pi * (1 + root)) / 2
     return logs
@@ -215,12 +223,13 @@ def _log_mass(mu: float, k: np.ndarray) -> np.ndarray:
 def over_differences(
     ctx: Any, noise: Skellam, value: Value, power: Order, above_one: bool
 ) -> Number:
-    """Σ Q value(log(P/Q))"""
+    """E_Q[value(log(P/Q))], over P > Q alone if `above_one`; certified in balls alone."""
     raise TypeError(f"no Bessel functions for {type(ctx).__name__}")
 
 
 @over_differences.register
 def _(ctx: BallArithmetic, noise: Skellam, value: Value, power: Order, above_one: bool) -> arb:
+    """A sum over the outcomes that count, with a proved bound of the others."""
     return noise.in_balls(value, power, above_one)
 
 
@@ -228,7 +237,10 @@ def _(ctx: BallArithmetic, noise: Skellam, value: Value, power: Order, above_one
 def _(
     ctx: Float64Arithmetic, noise: Skellam, value: Value, power: Order, above_one: bool
 ) -> Number:
-    """Masses by their logarithms, and losses, rounded; where a loss is 0 so is the value."""
+    """Certified masses and losses, rounded; where a loss is 0 the value has to be 0.
+
+    Outcomes beyond 50 nats are left out, and not bounded.
+    """
     kept = noise.outcomes(0.0, float_above(power), _FLOAT_NATS)
     with precision(_FLOAT_BITS):
         known = [
@@ -237,12 +249,13 @@ def _(
             if 2 * k != noise.sensitivity and (2 * k > noise.sensitivity or not above_one)
         ]
     logs, losses = np.array(known).T
-    masses = LogNumber(np.ones_like(logs), logs, _UNIT * np.abs(logs))
+    masses = LogNumber(np.ones_like(logs), logs, _LOG_ERROR * np.abs(logs))
     return (masses * value(ctx.near(losses))).total()
 
 
 @over_differences.register
 def _(ctx: MpmathArithmetic, noise: Skellam, value: Value, power: Order, above_one: bool) -> Number:
+    """By mpmath's Bessel functions at twice the bits; where a loss is 0 the value has to be 0."""
     mp, size = ctx.mp, noise.sensitivity
     kept = noise.outcomes(0.0, float_above(power), ctx.bits * math.log(2))
     reach = max(abs(kept[0] - size), abs(kept[-1])) + size
@@ -264,6 +277,7 @@ def _(ctx: MpmathArithmetic, noise: Skellam, value: Value, power: Order, above_o
 def _(
     ctx: SymbolicArithmetic, noise: Skellam, value: Value, power: Order, above_one: bool
 ) -> sympy.Expr:
+    """The sum over all whole k, or all from the first k with P > Q on."""
     k, mu = sympy.Dummy("k", integer=True), ctx.number(noise.mu)
     p, q = (sympy.besseli(at, mu) for at in (k - noise.sensitivity, k))
     first = noise.first_above_one if above_one else -sympy.oo

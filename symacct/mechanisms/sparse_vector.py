@@ -20,6 +20,7 @@ from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.noisy_max import GaussianComparison, which_leads
 from symacct.mechanisms.response import PureDP
 
+#: The premises of a sparse vector, whatever its noise.
 _PREMISES = (
     "one record changes each query by no more than its sensitivity",
     "only which queries exceed the noisy threshold is released, and neither a noise nor an answer",
@@ -76,21 +77,21 @@ class SparseVector(Mechanism):
 
     @property
     def pure(self) -> Exact:
-        """Δ/b₁ + 2·count·Δ/b₂"""
+        """Δ/b₁ + 2·count·Δ/b₂, the ε(∞) of the whole run in nats."""
         return self.sensitivity / self.b_threshold + self.above_threshold
 
     @property
     def above_threshold(self) -> Exact:
-        """2·count·Δ/b₂, what the queries above the threshold cost."""
+        """2·count·Δ/b₂, what the queries above the threshold cost in nats."""
         return 2 * self.count * self.sensitivity / self.b_query
 
     @property
     def neighbours(self) -> Dominated:
-        """No more is told than by the worst mechanism that is as purely private."""
+        """Laws that those of the worst `pure`-DP mechanism dominate."""
         return Dominated(AnyPure(self.pure, is_worst=False), self._of_one_query)
 
     def _of_one_query(self) -> TwoAnswers:
-        """One query, above the threshold by Δ/2 on one of the datasets and below on the other."""
+        """The laws of one query, Δ/2 above the threshold on one dataset and below on the other."""
         return which_leads(self.b_threshold, self.b_query, self.sensitivity / 2)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
@@ -172,7 +173,7 @@ class GaussianSparseVector(GaussianComparison):
         return self.queries * Gaussian(self.sigma_query, self.sensitivity).at_one(ctx)
 
     def bound_by_outcomes(self, ctx: Arithmetic) -> Callable[[Number], Number]:
-        """The second bound at β = max(α, β₀), from which on it rises.
+        """α ↦ the second bound of the class at β = max(α, β₀), from which order β₀ on it rises.
 
         See docs/proofs/selection.md, Lemma rising-orders.
         """

@@ -111,7 +111,7 @@ def test_signs_that_do_not_fit_together_leave_a_bound():
 def test_where_there_are_too_many_sets_the_bound_by_rows_is_no_less(seed, monkeypatch):
     rows, most, apart = drawn(seed, 7, lowest=-3), 2 + seed % 3, 1 + seed % 2
     exact, _ = squared_sensitivity(rows, most, apart)
-    monkeypatch.setattr(matrix, "_PATTERNS", 0)
+    monkeypatch.setattr(matrix, "_MOST_PATTERNS", 0)
     bound, attained = squared_sensitivity(rows, most, apart)
     assert bound >= exact
     assert bound == exact or not attained
@@ -122,7 +122,7 @@ def test_steps_whose_columns_do_not_meet_are_added_one_by_one(monkeypatch):
     draw = random.Random(5)
     column = [Fraction(draw.randint(1, 9), 9) for _ in range(40)]
     rows = [[column[j] if 0 <= i - j < 4 else 0 for j in range(40)] for i in range(40)]
-    monkeypatch.setattr(matrix, "_PATTERNS", 0)
+    monkeypatch.setattr(matrix, "_MOST_PATTERNS", 0)
     m = MatrixMechanism(rows, 1, participations=5, separation=4)
     norms = [sum(row[j] ** 2 for row in rows) for j in range(40)]
     assert m.claim.kind is Kind.EXACT
@@ -154,7 +154,7 @@ def test_of_one_response_to_each_step_the_worst_need_not_be_the_first(seed):
 
 def test_by_rows_one_direction_for_all_steps_is_exact(monkeypatch):
     """C of one row: any set of k steps moves it by its sum, here k − 1 ones and the last, a two."""
-    monkeypatch.setattr(matrix, "_PATTERNS", 0)
+    monkeypatch.setattr(matrix, "_MOST_PATTERNS", 0)
     for most in (1, 2, 3, 5):
         rows = ((*[Fraction(1)] * 11, Fraction(2)),)
         assert squared_sensitivity(rows, most, 2) == ((most + 1) ** 2, True)
