@@ -9,7 +9,9 @@ from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Operation
 from symacct.kernel.parameters import whole
 
+#: More steps are refused; it only limits sizes, and no bound rests on it.
 _MOST_STEPS = 10**9
+#: The premise says how records draw their steps.
 _DRAWN = (
     "each record draws its one step of the {steps} uniformly at random and independently of all "
     "other records, as a shuffled order does not, and the draws are kept secret"
@@ -48,17 +50,20 @@ class RandomAllocation(Operation):
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
-        """How records draw: in a shuffled order the draws depend on each other."""
+        """How records draw their steps, which a shuffled order does not; none for one step."""
         return (_DRAWN,) if self.steps > 1 else ()
 
     @property
     def changes_size(self) -> bool:  # type: ignore[override]
-        """Each run is given the records that were drawn for it."""
+        """Has a run fewer records than the data? It has, unless there is one step."""
         return self.steps > 1
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
-        """The mean of the laws with the record in one of the runs, and the law without it."""
+        """The mean of the laws with the record in one run, and the law without it.
+
+        Their larger direction attains it, at each order; for one step the mechanism's own pair.
+        """
         inner = self.mechanism.attained
         return inner if self.steps == 1 else LARGER if inner.is_swapped else UNKNOWN
 

@@ -35,7 +35,7 @@ class Scale(Operation):
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
-        """A multiple of a lower bound is at most one of the pair's divergences, of no one pair."""
+        """The mechanism's direction, but no one pair: a multiple belongs to none."""
         return AttainedBy(Pairs.SEVERAL, self.mechanism.attained.way)
 
     def __new__(cls, mechanism: Node, c: Numeric) -> Node:  # type: ignore[misc]
@@ -89,5 +89,5 @@ class Convexify(Operation):
 
     @property
     def hull_up_to(self) -> int:  # type: ignore[override]
-        """The last order of the hull."""
+        """The last order α of the hull."""
         return self.max_order

@@ -19,11 +19,14 @@ from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
 _NAME = "sampled_descent"
+#: More steps are refused; it only limits sizes, and no bound rests on it.
 _MOST_STEPS = 10**9
-#: Shares of σ whose squares have the sum 1: of what hides the samples, and of what hides the start.
+#: Shares of σ whose squares sum to 1, rational by Pythagoras: the first noise hides the samples,
+#: and the second the start. The best one of these is taken; each gives a bound.
 _SPLITS = tuple(
     (Fraction(a, c), Fraction(b, c)) for a, b, c in ((21, 20, 29), (4, 3, 5), (12, 5, 13))
 )
+#: The premise of `sampled_descent`.
 _LAST_ALONE = (
     "only the last of {steps} noisy iterates is released; each step, before its noise, is "
     "Lipschitz with the constant {contraction} whatever its sample is; every iterate is projected "
@@ -87,12 +90,17 @@ def sampled_descent(
 def _best_end(
     price: Fraction, sigma: Fraction, factor: Fraction, steps: int, order: int | Fraction
 ) -> int:
-    """About the m of the least m·price + αΔ²/(2σ²), Δ² as of m steps: it is convex in m."""
+    """About the number m <= `steps` of last steps of the least m·price + αΔ²/(2σ²).
+
+    Δ² is that of m steps, and the sum is convex in m. It steers: each m gives a bound.
+    """
 
     def square(m: int) -> Fraction:
+        """Δ² of a record in the first of the last m steps."""
         return NoisyPass(sigma, m, factor).squared_sensitivity[0]
 
     def rises(m: int) -> bool:
+        """Does one more step than m cost at least as much as it hides?"""
         return price >= order / (2 * sigma**2) * (square(m) - square(m + 1))
 
     return bisect.bisect_left(range(1, steps), True, key=rises) + 1

@@ -41,7 +41,7 @@ class Either(Operation):
 
     @property
     def words(self) -> str:  # type: ignore[override]
-        """Two mechanisms, or the randomized response of several answers that they are."""
+        """A noun phrase: two mechanisms by a coin, or the randomized response that they are."""
         by_coin = "{first} with probability {share}, and otherwise {second}"
         return SEVERAL_ANSWERS if self.is_local else by_coin
 
@@ -50,7 +50,7 @@ class Either(Operation):
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The coin does not see the data; nothing where both together are randomized response."""
+        """The coin does not see the data; none where both together are randomized response."""
         coin = "which of the two mechanisms is run, a coin decides that does not see the data"
         return () if self.is_local else (coin,)
 
@@ -60,7 +60,7 @@ class Either(Operation):
 
     @cached_property
     def attained(self) -> AttainedBy:
-        """The coin with the pair of the mechanism that it chose; involutions leave it alone."""
+        """The pair of the chosen mechanism and the coin, which involutions leave alone."""
         return together((self.first.attained, self.second.attained))
 
     @property

@@ -44,18 +44,20 @@ class Failing(Operation):
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
-        """The mechanism's pair, or the data, which are exchanged with each other."""
+        """The mechanism's pair, with the data told on failure: exchanged as that pair is."""
         return self.mechanism.attained
 
 
 @failures_of.register
 def _(node: ApproximateDP) -> Failures:
+    """The probability δ of failing, and PureDP(ε) otherwise."""
     epsilon, delta, relation = node.fields().values()
     return Failures(PureDP(epsilon, relation), ((delta, 1),))
 
 
 @failures_of.register
 def _(node: Failing) -> Failures:
+    """The probability δ of failing, beside the failures of the mechanism below."""
     failure = ((node.parameters()["delta"], 1),)
     below = failures(node.mechanism)
     if below is None:
@@ -65,6 +67,7 @@ def _(node: Failing) -> Failures:
 
 @failures_of.register
 def _(node: PostProcess) -> Failures | None:
+    """The failures of the mechanism below, the rest post-processed; None for no failures."""
     below = failures(node.mechanism)
     if below is None:
         return None
@@ -73,7 +76,11 @@ def _(node: PostProcess) -> Failures | None:
 
 @failures_of.register
 def _(node: Either) -> Failures | None:
-    """The coin that is tossed where nothing fails lands otherwise, where one side fails more."""
+    """The mean of both probabilities of failing, and a coin between both rests otherwise.
+
+    Given that nothing fails the coin has another share, if one side fails more. None where no side
+    fails, or the numbers are not rational.
+    """
     if node.share in (0, 1) or not isinstance(node.share, Fraction):
         return None
     left, right = (failures(part) or Failures(part, ()) for part in (node.first, node.second))

@@ -12,6 +12,7 @@ from symacct.kernel.node import Mechanism, Node, as_node
 from symacct.kernel.operation import Compose, Operation
 from symacct.kernel.parameters import whole
 
+#: Larger groups are refused; it only limits sizes, and no bound rests on it.
 _MOST_RECORDS = 2**30
 
 
@@ -54,13 +55,16 @@ class GroupPrivacy(Operation):
 
     @property
     def sizes(self) -> tuple[int, float]:
-        """The mechanism is stated for the last step, which may have fewer records."""
+        """The smallest and the largest dataset that the result holds for.
+
+        The mechanism is stated for the last step, which may have size − 1 records fewer.
+        """
         low, high = super().sizes
         return low, high + self.size - 1
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
-        """Of noise for as many times the sensitivity, in either direction; else not known."""
+        """Noise for `size` times the sensitivity attains it, in either direction; else unknown."""
         noise = isinstance(self.mechanism, Mechanism) and self.mechanism.noise_scale
         return ANY_OF_SEVERAL if noise else UNKNOWN
 

@@ -45,14 +45,14 @@ class PostProcess(Operation):
 
     @property
     def words(self) -> str:  # type: ignore[override]
-        """What was run is another mechanism where a premise says of it what the result is of."""
+        """A noun phrase; with a premise it does not say that the mechanism below was run."""
         if self.premise is None:
             return "a post-processing of {mechanism}"
         return "a mechanism that reveals no more about a record than {mechanism}"
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What is stated of the run, else that nothing but the output is read; and the size."""
+        """The stated premise, or else that only the output is read; and the number of records."""
         premise = (
             "what is released is made of the output alone"
             if self.premise is None
@@ -63,7 +63,7 @@ class PostProcess(Operation):
 
     @property
     def is_run_below(self) -> bool:  # type: ignore[override]
-        """Unless a premise says what was run."""
+        """Was the mechanism below run? Not where a premise says of which run the result holds."""
         return self.premise is None
 
     @property
@@ -72,19 +72,22 @@ class PostProcess(Operation):
 
     @property
     def counts_records(self) -> bool:  # type: ignore[override]
-        """If their number is stated."""
+        """Does the result hold for `records` records alone, so that nothing may sample above it?"""
         return self.records is not None
 
     @property
     def sizes(self) -> tuple[int, float]:
-        """What is said here and what is said below, which may contradict each other."""
+        """The smallest and the largest dataset by what is said here and below.
+
+        Where these contradict each other the smallest is above the largest.
+        """
         low, high = super().sizes
         if self.records is None:
             return low, high
         return max(low, self.records), min(high, self.records)
 
     def parameters(self) -> dict[str, Any]:
-        """None that a curve reads."""
+        """Empty: no theorem reads the records or the premise."""
         return {}
 
     @cached_property
@@ -102,15 +105,15 @@ class PostProcess(Operation):
 
 
 #: Letters of the longest premise, which a page has room for.
-_LONGEST = 1000
+_MOST_LETTERS = 1000
 
 
 def _sentence(value: object, name: str) -> str:
-    """A text of one line that an expression can quote."""
+    """A text of one line that `repr` can quote as it stands; DomainError for another."""
     text = arguments.text(value, name)
-    if not 0 < len(text) <= _LONGEST or not text.isprintable() or set(text) & set("'\"\\"):
+    if not 0 < len(text) <= _MOST_LETTERS or not text.isprintable() or set(text) & set("'\"\\"):
         raise DomainError(
-            f"{name}: found {echo(text)}, needed 1 to {_LONGEST} printable letters without quotes "
-            "and backslashes"
+            f"{name}: found {echo(text)}, needed 1 to {_MOST_LETTERS} printable letters without "
+            "quotes and backslashes"
         )
     return text

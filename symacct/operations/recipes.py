@@ -34,11 +34,15 @@ from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutRepla
 # Poisson batches that are cut to a largest size, as an expression; docs/proofs/allocations.md,
 # Lemma cut-batches.
 
-#: Bits of the sums, and digits of the numbers that are written.
-_BITS, _DIGITS = 256, 20
-#: By what share γ is made larger, which pays for rounding the chance of a cut batch up.
-_GROWTH = Fraction(4, 10**_DIGITS)
+#: Bits of the balls in which chances are summed; their radius enters the rounding, whatever it is.
+_CHANCE_BITS = 256
+#: Significant digits of a chance that an expression is written with, rounded to the safe side.
+_CHANCE_DIGITS = 20
+#: The relative growth of γ, which pays for rounding the chance of a cut batch up (cut-rounding).
+_RATE_GROWTH = Fraction(4, 10**_CHANCE_DIGITS)
+#: More records are refused: a binomial sum has about the root of their number in terms.
 _MOST_RECORDS = 10**7
+#: The premise of a batch that is cut.
 _CUT = (
     "each of the {n} records is kept independently with probability {gamma}; if more than {batch} "
     "are kept, {batch} of them are drawn at random; each batch is drawn anew, and which records it "
@@ -78,7 +82,7 @@ def truncated_poisson(
     share = rate(gamma, "truncated_poisson, gamma")
     records = whole(n, "truncated_poisson, n", least=1)
     most = whole(batch, "truncated_poisson, batch", least=1)
-    if not isinstance(share, Fraction) or 1 - _GROWTH < share < 1:
+    if not isinstance(share, Fraction) or 1 - _RATE_GROWTH < share < 1:
         raise DomainError(
             f"gamma: found {echo(gamma)}, needed a rational number that is not close to 1"
         )
@@ -103,11 +107,12 @@ def truncated_poisson(
 
 # Proved in docs/proofs/allocations.md, Lemma cut-rounding.
 def _rounded_up(gamma: Fraction, n: int, batch: int) -> tuple[Fraction, Fraction, Fraction]:
-    """P[J >= B], γ̄ = B P[Bin(n, γ) > B]/(n P[J >= B]), J ~ Bin(n−1, γ), and γ, to so many digits.
+    """P[J >= B], γ̄ = B P[Bin(n, γ) > B]/(n P[J >= B]), J ~ Bin(n−1, γ), and γ, all rounded up.
 
-    What rounding the first adds to one part, what is added to γ gives the other one more.
+    To 20 digits; what rounding the first adds to one part of the coin, the growth of γ gives the
+    other. Needs 0 < γ < 1 and B < n. LimitError for a chance of more bits than "parameter_bits".
     """
-    with precision(_BITS):
+    with precision(_CHANCE_BITS):
         cut, kept = tails(n - 1, gamma, batch)
         bits = floor(-cut.min(kept).log() / arb.const_log2())
         limits.check("parameter_bits", bits, "truncated_poisson, chance of a cut batch in bits")
@@ -115,25 +120,30 @@ def _rounded_up(gamma: Fraction, n: int, batch: int) -> tuple[Fraction, Fraction
         rate_of_cut = (batch * more / (n * cut)).min(arb(1))
         step = _unit(rational(cut.min(kept).lower()))
         share = _up(cut, step)
-        grown = gamma * (1 + _GROWTH)
+        grown = gamma * (1 + _RATE_GROWTH)
         return min(share, Fraction(1)), _up(rate_of_cut, _unit(rational(rate_of_cut))), grown
 
 
 def _unit(x: Fraction) -> Fraction:
-    """10^k, not above x/10^digits."""
-    return Fraction(10) ** (math.floor(_log10(x) - 1e-6) - _DIGITS)
+    """A power of 10 of at most x/10²⁰, x > 0: the unit of its last digit, or a tenth of it."""
+    return Fraction(10) ** (math.floor(_log10(x) - 1e-6) - _CHANCE_DIGITS)
 
 
 def _log10(x: Fraction) -> float:
+    """log₁₀ x in float64 of a fraction x > 0, which may lie beyond the range of floats."""
     return math.log10(x.numerator) - math.log10(x.denominator)
 
 
 def _up(x: arb, unit: Fraction) -> Fraction:
+    """The least multiple of the unit that is not below any number of the ball."""
     return math.ceil(rational(x.upper()) / unit) * unit
 
 
 def tails(count: int, gamma: Fraction, first: int) -> tuple[arb, arb]:
-    """P[Bin(count, γ) >= first] and the rest, the smaller one summed: its quotients fall."""
+    """P[Bin(count, γ) >= first] and P[Bin(count, γ) < first] in balls, 0 < γ < 1.
+
+    The tail beyond the mean is summed, whose quotients fall, and the other is 1 less it.
+    """
     odds = BALL.number(gamma / (1 - gamma))
     if first > count * gamma:
         mass, steps = binomial_mass(count, gamma, first), range(first, count + 1)
@@ -145,15 +155,18 @@ def tails(count: int, gamma: Fraction, first: int) -> tuple[arb, arb]:
 
 
 def binomial_mass(count: int, gamma: Fraction, k: int) -> arb:
-    """C(count, k) γ^k (1−γ)^{count−k}, 0 < γ < 1"""
+    """C(count, k) γ^k (1−γ)^{count−k} in a ball, 0 < γ < 1 and 0 <= k <= count."""
     log_choices = arb(count + 1).lgamma() - arb(k + 1).lgamma() - arb(count - k + 1).lgamma()
     rate_log, kept_log = BALL.number(gamma).log(), BALL.number(1 - gamma).log()
     return (log_choices + k * rate_log + (count - k) * kept_log).exp()
 
 
 def _summed(mass: arb, quotients: Iterable[arb]) -> arb:
-    """The sum of terms whose quotients fall, the first being `mass`; a geometric rest."""
-    total, negligible = arb(0), arb(2) ** -_BITS
+    """The sum of terms whose quotients fall, the first being `mass`; 0 for no quotients.
+
+    Once terms are negligible, what is left is bounded by a geometric series and in the radius.
+    """
+    total, negligible = arb(0), arb(2) ** -_CHANCE_BITS
     for quotient in quotients:
         total += mass
         if quotient < 1 and mass < total * negligible:
@@ -166,13 +179,13 @@ def _summed(mass: arb, quotients: Iterable[arb]) -> arb:
 #
 # DP-SGD and BandMF as expressions: what is run, how often, with which sensitivity.
 
-#: Each sampling with what two of its samples can move a sum of records clipped to norm 1 by: one
-#: holds the record or not, or holds another record in its place.
+#: Each sampling with its operation and the sensitivity of a sum of records clipped to norm 1: a
+#: sample holds the record or not, or holds another record in its place.
 _SAMPLINGS = {
     "poisson": (PoissonSubsample, 1),
     "without_replacement": (SubsampleWithoutReplacement, 2),
 }
-#: How the `records` of a batch are drawn, by the sampling.
+#: A sentence for each sampling says how the `records` of a batch are drawn.
 BATCHES = {
     "poisson": "{records} records on average{noise}; each of the {n:,} records is in a batch with "
     "probability {batch}/{n}, independently",
@@ -185,8 +198,11 @@ BATCHES = {
     "of the Gaussian mechanism on all of them, even if it is published which batch each record "
     "was in",
 }
-#: Digits of a rate that is rounded up, and bits of the balls that it is rounded from.
-_RATE_DIGITS, _RATE_BITS = 8, 128
+#: Significant digits of the rate of "min_sep", which is rounded up.
+_RATE_DIGITS = 8
+#: Bits of the ball that this rate is rounded up from, beyond those of its power.
+_RATE_BITS = 128
+#: The premise of "min_sep".
 _APART = (
     "the strategy has at most {bands} diagonals; of {steps} steps, a record that was in a "
     "batch rests in the next {rest}, and enters each other one with probability {p}, by a coin "
@@ -260,7 +276,7 @@ def dp_sgd(
 
 
 def records_of_a_batch(batch_size: Numeric, accumulation: Numeric = 1) -> int:
-    """How many records are summed before noise is added once."""
+    """The number of records summed before noise is added once: batch_size · accumulation."""
     return whole(batch_size, "batch_size", 1) * whole(accumulation, "accumulation", 1)
 
 
@@ -268,7 +284,10 @@ def records_of_a_batch(batch_size: Numeric, accumulation: Numeric = 1) -> int:
 def whole_passes(
     n: int, batch: int, epochs: Numeric | None, steps: Numeric | None, sampling: str
 ) -> int:
-    """How many epochs are counted where each record is in one batch of every epoch."""
+    """The number of epochs, rounded up, where each record is in one batch of every epoch.
+
+    Exactly one of `epochs` and `steps` is given, which `_count` has checked.
+    """
     if epochs is not None:
         return math.ceil(_passes(epochs))
     # Of balls and bins an epoch has ⌊n/batch⌋ batches: fewer of them cost more.
@@ -279,7 +298,9 @@ def whole_passes(
 def roundings(
     n: int, batch: int, epochs: Numeric | None, steps: Numeric | None, sampling: str
 ) -> list[str]:
-    """What was rounded of a run of `dp_sgd`, and in which direction.
+    """Sentences that say what was rounded of a run of `dp_sgd`, and in which direction.
+
+    Exactly one of `epochs` and `steps` is given.
 
     >>> roundings(1000, 300, "2.5", None, "poisson")
     ['9 steps, up from 2.5 · 1000/300']
@@ -303,7 +324,10 @@ def roundings(
 
 
 def _allocated(noise: Exact, bins: int, epochs: int, adjacency: str | Adjacency) -> Node:
-    """Whole epochs, in each of which a record is in one batch that it draws."""
+    """Epochs in each of which a record draws one of `bins` batches, for add/remove neighbours.
+
+    AdjacencyError for others.
+    """
     if named_adjacency(adjacency) != ADD_REMOVE:
         raise AdjacencyError(
             f"dp_sgd: found adjacency {named_adjacency(adjacency)} with sampling="
@@ -313,7 +337,11 @@ def _allocated(noise: Exact, bins: int, epochs: int, adjacency: str | Adjacency)
 
 
 def _shuffled(noise: Exact, epochs: int, adjacency: str | Adjacency) -> Node:
-    """Passes over all of the data, where it is told which batch a record is in."""
+    """Passes over all of the data, a bound of epochs whose permutation is published.
+
+    A replaced record moves one sum by 2 clipping norms. Into the place of a removed one moves the
+    last record, which is √5 in all. AdjacencyError for other relations.
+    """
     if named_adjacency(adjacency) == REPLACE_ONE:
         all_of_it: Node = SubsampleWithoutReplacement(Gaussian(noise, 2), 1)
     elif named_adjacency(adjacency) == ADD_REMOVE:
@@ -390,7 +418,10 @@ def band_mf(
 
 
 def _thinning(p: Fraction, bands: int, steps: int) -> Fraction:
-    """The rate q of records that rest, rounded up to some digits where it is not p."""
+    """The rate q >= p of samples that bound "min_sep", rounded up to 8 digits and at most 1.
+
+    It is p itself for one step; for more than `bands` steps `bands` has to be 2 or more.
+    """
     if steps == 1:
         return p
     with precision(_RATE_BITS + (bands * p.denominator).bit_length()):
@@ -404,7 +435,10 @@ def _thinning(p: Fraction, bands: int, steps: int) -> Fraction:
 
 
 def _count(records: int, batch: int, epochs: Numeric | None, steps: Numeric | None, of: str) -> int:
-    """The number of steps, from one of the two."""
+    """The number of steps, from `steps` or from `epochs`, rounded up.
+
+    DomainError unless exactly one of the two is given; `of` names the recipe in its message.
+    """
     if steps is not None and epochs is None:
         if isinstance(steps, sympy.Symbol) and of == "dp_sgd":
             raise DomainError(
@@ -424,11 +458,12 @@ def _count(records: int, batch: int, epochs: Numeric | None, steps: Numeric | No
 
 
 def _steps(records: int, batch: int, epochs: Numeric) -> int:
-    """⌈epochs·n/batch_size⌉: a batch begun is a batch taken."""
+    """⌈epochs·n/batch_size⌉: a batch that is begun counts as a whole one."""
     return math.ceil(_passes(epochs) * records / batch)
 
 
 def _passes(epochs: Numeric) -> Fraction:
+    """The rational number > 0 of epochs; DomainError for another."""
     passes = positive(epochs, "epochs")
     if not isinstance(passes, Fraction):
         is_e = "; E is read as e, the base of the logarithm" if passes == sympy.E else ""
@@ -437,9 +472,10 @@ def _passes(epochs: Numeric) -> Fraction:
 
 
 def _columns(strategy: object, steps: int, bands: int) -> tuple[Counter[Fraction], bool]:
-    """The squared norms of the columns of a part, the largest ones first, how often each.
+    """Squared norms ↦ how many columns of a part have them, and whether a part has just these.
 
-    None of another part's in their order is larger; and whether one part has them all.
+    Ranked by size they are, rank by rank, the largest over all parts, so an upper bound for each
+    part. DomainError for a strategy of another shape, or with more diagonals than `bands`.
     """
     what = "band_mf, strategy"
     entries = arguments.ordered_members(strategy, what, "[1, '1/2'] or [[1, 0], ['1/2', 1]]")
@@ -468,6 +504,7 @@ def _columns(strategy: object, steps: int, bands: int) -> tuple[Counter[Fraction
 
 
 def _square(column: Iterable[Fraction]) -> Fraction:
+    """The squared norm of a column."""
     return sum((x * x for x in column), Fraction(0))
 
 
@@ -476,10 +513,9 @@ def _square(column: Iterable[Fraction]) -> Fraction:
 # Samples drawn with replacement, as a pair of mixtures; docs/proofs/allocations.md, Lemma
 # replacement-mixture.
 
-#: Bits of the chances, and digits of those that are written.
-_BITS, _DIGITS = 256, 20
-#: Digits of the chances that a coin has, which every premise prints.
-_COIN_DIGITS = 9
+#: Decimal places of the chances that a coin has, which every premise prints: rounded up, which
+#: tells more of the draws.
+_COIN_PLACES = 9
 _NAME = "sample_with_replacement"
 
 
@@ -517,7 +553,12 @@ def moved_by_draws(
     adjacency: str | Adjacency,
     records: int | None = None,
 ) -> Node:
-    """Noise moved by jΔ with the j-th weight, against noise, or against it moved the other way."""
+    """Noise moved by jΔ with the j-th weight, against the noise or its mirror image.
+
+    For add/remove it is exact, and P is the law with the record; for a replaced record it is a
+    bound. The weights are positive and sum to 1. DomainError for other noise than Gaussian on one
+    query, AdjacencyError for another relation.
+    """
     if not isinstance(noise, Gaussian) or not noise.is_one_query:
         raise DomainError(
             f"{_NAME}, mechanism: found {echo(noise)}, needed Gaussian noise on one query"
@@ -540,10 +581,11 @@ def moved_by_draws(
 def told_draws(noise: Gaussian, weights: tuple[Fraction, ...], spare: Fraction) -> Node:
     """What a batch tells of a record replaced, by a coin that tells j >= 1 with probability λ_j.
 
-    The record is then drawn j times with probability p_j/λ_j, else never. λ_j is
-    P[J = j | J >= 1], and `spare`, at most P[J = 0], goes to more draws than one.
+    The record is then drawn j times with probability p_j/λ_j, else never; p_j are the `weights`.
+    λ_j is about P[J = j | J >= 1], less a share `spare`, at most P[J = 0], that goes to more draws
+    than one. λ_j are rounded up for j > 1. DomainError where p_1 would exceed λ_1.
     """
-    unit, drawn = 10**_COIN_DIGITS, 1 - weights[0]
+    unit, drawn = 10**_COIN_PLACES, 1 - weights[0]
     probabilities = [
         Fraction(math.ceil(unit * ((1 - spare) * p / drawn + spare / 2**j)), unit)
         for j, p in enumerate(weights[2:], 1)
@@ -555,7 +597,7 @@ def told_draws(noise: Gaussian, weights: tuple[Fraction, ...], spare: Fraction) 
 
 
 def _by_a_coin(parts: Sequence[tuple[Fraction, Node]]) -> Node:
-    """One of them, with their chances, as few coins above each other as can be."""
+    """One of the nodes with its chance, by coins nested as little as can be."""
     if len(parts) == 1:
         return parts[0][1]
     middle = len(parts) // 2
@@ -564,16 +606,21 @@ def _by_a_coin(parts: Sequence[tuple[Fraction, Node]]) -> Node:
 
 
 def chances(n: int, draws: int, most: int) -> tuple[tuple[Fraction, ...], Fraction]:
-    """P[J = j | J <= most], J ~ Bin(draws, 1/n), rounded to the largest j, and P[J > most]."""
+    """P[J = j | J <= most], 0 <= j <= most, J ~ Bin(draws, 1/n), and at least P[J > most].
+
+    Exact where `most` >= `draws`. Else all but the last are rounded down, and the last one has the
+    rest: more draws cost no less.
+    """
     share = Fraction(1, n)
     if most >= draws:
         every = range(draws + 1)
         exactly = (math.comb(draws, j) * share**j * (1 - share) ** (draws - j) for j in every)
         return tuple(exactly), Fraction(0)
-    with precision(_BITS):
+    with precision(_CHANCE_BITS):
         lost, kept = tails(draws, share, most + 1)
         parts = [binomial_mass(draws, share, j) / kept for j in range(most + 1)]
-        unit = Fraction(1, 10 ** (_DIGITS - math.floor(float(parts[-1].log()) / math.log(10))))
+        last = math.floor(float(parts[-1].log()) / math.log(10))
+        unit = Fraction(1, 10 ** (_CHANCE_DIGITS - last))
         lower = [math.floor(rational(part.lower()) / unit) * unit for part in parts[:-1]]
         above = math.ceil(rational(lost.upper()) / unit) * unit
     return (*lower, 1 - sum(lower, Fraction(0))), above

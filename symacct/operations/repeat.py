@@ -10,7 +10,7 @@ from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 #: The laws of the number of runs that something is proved of.
 Runs = Binomial | Poisson | TruncatedNegativeBinomial
 
-#: Without this, the best of many runs costs more.
+#: This premise is needed, because the best of a fixed number of runs costs more.
 NUMBER_OF_RUNS = (
     "the number of runs is drawn at random from the stated law, independently of the data, and "
     "only the best run is released"
@@ -50,7 +50,7 @@ class RepeatAndSelect(Operation):
 
 
 def _instead_of(runs: object) -> str:
-    """What to write where a number of runs stands for its law."""
+    """What to write instead of a whole number of runs >= 2, for a message; "" for other values."""
     if not isinstance(runs, int) or runs < 2:
         return ""
     return (

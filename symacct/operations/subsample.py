@@ -23,6 +23,7 @@ from symacct.kernel.operation import Compose, Operation
 from symacct.kernel.parameters import rate
 from symacct.mechanisms import Gaussian
 
+#: The reason why `one_query` keeps the curve of a Poisson sample.
 _QUERIES = (
     "Gaussian queries on one Poisson sample are one query, their squares of sensitivity over "
     "noise summed"
@@ -40,11 +41,12 @@ class Sampling(Operation):
     gamma: Exact
     adjacency: Adjacency
     json_optional: ClassVar[tuple[str, ...]] = ("adjacency",)
-    #: Why a sample of a sample is one.
+    #: The sentence that says why a sample of a sample is one sample.
     nested: ClassVar[str]
 
     @classmethod
     def _sampled(cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency) -> Self:
+        """The node of checked fields; AdjacencyError unless one of the two relations is named."""
         name = cls.__name__
         relation = named_adjacency(adjacency)
         if relation not in (ADD_REMOVE, REPLACE_ONE):
@@ -64,14 +66,14 @@ class Sampling(Operation):
 
     @property
     def sampling_rate(self) -> Exact:  # type: ignore[override]
-        """γ"""
+        """The rate γ at which a record is in the sample."""
         return self.gamma
 
     says_who_takes_part = True
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
-        """None where all of the data is taken, as of batches that are told."""
+        """How samples are drawn; none for γ = 1, where all of the data is taken."""
         return () if self.gamma == 1 else self._drawn
 
     def _on(self, sample: str) -> str:
@@ -84,7 +86,10 @@ class Sampling(Operation):
 
     @cached_property
     def attained(self) -> AttainedBy:
-        """The sample's mixture and the law without the record; of a record replaced, others."""
+        """The mixture (1−γ)Q + γP against Q, of a record that is added or removed.
+
+        For γ = 1 it is the mechanism's own pair; of a replaced record it is any of several.
+        """
         if self.gamma == 1 and self.is_one_step():
             return self.mechanism.attained
         return (
@@ -93,18 +98,21 @@ class Sampling(Operation):
 
     @property
     def changes_size(self) -> bool:  # type: ignore[override]
-        """Unless all of the data is taken."""
+        """Has the sample fewer records than the data? It may, unless γ = 1."""
         return self.gamma != 1
 
     def _of_same_curve(self) -> tuple[Node, str]:
-        """A sample of a sample of the same scheme is one sample."""
+        """One sample at the product of the rates, of a sample of a sample of one scheme."""
         inner = self.mechanism
         if not isinstance(inner, type(self)) or inner.adjacency != self.read_adjacency:
             return self, ""
         return self._over(inner.mechanism, self.gamma * inner.gamma, self.nested)
 
     def _over(self, mechanism: Node, gamma: Exact, why: str) -> tuple[Node, str]:
-        """The scheme over another mechanism; as it was where a number would be too long."""
+        """The scheme over another mechanism, and `why`; itself and "" if the node is refused.
+
+        It is refused where a number would be too long.
+        """
         try:
             return type(self)(mechanism, gamma, self.adjacency), why  # type: ignore[call-arg]
         except SymacctError:
@@ -114,7 +122,7 @@ class Sampling(Operation):
         return super()._infer() if self.rewritten is self else self.rewritten.claim
 
     def parameters(self) -> dict[str, Any]:
-        """The rate; the relation decides which theorems speak, none reads it."""
+        """The rate γ alone: the relation decides which theorems apply, and no theorem reads it."""
         return {"gamma": self.gamma}
 
 
@@ -150,14 +158,17 @@ class PoissonSubsample(Sampling):
         return cls._sampled(mechanism, gamma, adjacency)
 
     def _of_same_curve(self) -> tuple[Node, str]:
-        """Gaussian queries on one sample are one query, too."""
+        """The sample of one query, of Gaussian queries on one sample; else as for any scheme."""
         query = one_query(self.mechanism)
         if query is self.mechanism:
             return super()._of_same_curve()
         return self._over(query, self.gamma, _QUERIES)
 
     def is_one_step(self) -> bool:
-        """Two records that replace each other are two steps of adding or removing apart."""
+        """Are neighbours one step apart in the relation that the mechanism's curve is read for?
+
+        A replaced record is one removed and one added.
+        """
         return self.adjacency == ADD_REMOVE
 
 
@@ -195,18 +206,21 @@ class SubsampleWithoutReplacement(Sampling):
         return cls._sampled(mechanism, gamma, adjacency)
 
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
-        """Of two datasets of n and n − 1 records as many are taken."""
+        """The premises, and for add/remove that both samples have the same number of records."""
         alike = ("the samples of both datasets have the same number of records",)
         return self.premises + (alike if self.counts_records and self.gamma != 1 else ())
 
     @property
     def counts_records(self) -> bool:  # type: ignore[override]
-        """As many are taken of n records as of n − 1, so that γ is the share of n alone."""
+        """Is γ the share of n records alone? For add/remove as many are taken of n − 1 records."""
         return self.adjacency == ADD_REMOVE
 
 
 def one_query(mechanism: Node) -> Node:
-    """The Gaussian mechanism of all coordinates of adaptive Gaussian queries; else as it is."""
+    """The Gaussian mechanism with (Δ/σ)² summed over a composition of Gaussian queries.
+
+    The node itself for another composition, for symbols, or where only a bound of Δ is known.
+    """
     if not isinstance(mechanism, Compose) or mechanism.free_symbols or not mechanism.terms:
         return mechanism
     square: Any = 0
@@ -217,5 +231,5 @@ def one_query(mechanism: Node) -> Node:
     return Gaussian(1 / sympy.sqrt(square))
 
 
-#: Of one record added or removed both make κq + γp against q, for their own p and q.
+#: For one record added or removed each of these makes (1−γ)q + γp against q, for its own p and q.
 SAMPLINGS = (PoissonSubsample, SubsampleWithoutReplacement)

@@ -35,7 +35,7 @@ def counts_left_out(m):
 
 @row("operations.recipes:truncated Poisson batches")
 def tails_rounded_up(m):
-    m._BITS = 2
+    m._CHANCE_BITS = 2
     for first in (6, 8, 11):
         terms = [mp.binomial(20, a) * mp.mpf(3) ** (20 - a) / mp.mpf(4) ** 20 for a in range(21)]
         above, below = m.tails(20, Fraction(1, 4), first)
