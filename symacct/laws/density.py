@@ -44,7 +44,10 @@ from symacct.laws.law import Law
 
 
 def log_mass(ctx: Arithmetic, kernel: Kernel) -> Number:
-    """log ∫ e^log of a density given by its formula."""
+    """log ∫ e^log of a density given by its formula, certified in balls alone.
+
+    DomainError for an arithmetic without integrals.
+    """
     if isinstance(ctx, BallArithmetic):
         return _log_mass(kernel, ctx.bits)
     if isinstance(ctx, MpmathArithmetic):
@@ -62,6 +65,7 @@ def interval_of(kernel: Kernel) -> tuple[sympy.Symbol, sympy.Expr, sympy.Expr]:
 
 
 def no_integrals(ctx: Arithmetic) -> DomainError:
+    """The error, to be raised, of an arithmetic that cannot integrate."""
     return DomainError(
         f"a pair of laws: found the arithmetic {type(ctx).__name__}, which cannot integrate",
         remedy="ask for the value, or for the formula",
@@ -70,7 +74,7 @@ def no_integrals(ctx: Arithmetic) -> DomainError:
 
 @lru_cache(256)
 def _log_mass(kernel: Kernel, bits: int) -> Any:
-    """Every order of a pair asks for it at the same few precisions."""
+    """log ∫ e^log in a ball; the last 256 are remembered, as every order of a pair asks for it."""
     return mass(kernel, bits).log()
 
 
@@ -80,12 +84,12 @@ def _log_mass(kernel: Kernel, bits: int) -> Any:
 
 #: Bits to which the integral of a density is compared with the mass that is stated: 30 digits.
 _CHECK_BITS = 100
-#: The most operations of a formula, and the largest of its exponents, so that multiplying it out
-#: stays small.
+#: The most operations of a formula, so that multiplying it out stays small.
 _MOST_OPERATIONS = 400
+#: The largest product of whole exponents in each other, so that multiplying out stays small.
 _LARGEST_EXPONENT = 64
-#: Functions of a density's text beyond those of other formulas; of `gamma` others have a symbol.
-_FURTHER = ("cosh", "sinh", "tanh", "gamma")
+#: The functions that a density's text may use beyond other formulas, in which `gamma` is a symbol.
+_FURTHER_FUNCTIONS = ("cosh", "sinh", "tanh", "gamma")
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +101,8 @@ class Density(Law):
     of constants, beside the constants pi and E. A cut is needed where f is 0 or infinite; where it
     is not smooth one helps (those of Abs, Min and Max of lines are found). ∫f has to be `mass`,
     which is checked to 30 digits; f is divided by its integral, so that "any" takes every finite
-    one.
+    one. Raises DomainError, and PrecisionError if the integral is not found. Positivity is checked
+    at some points of each piece.
 
     >>> from symacct import DistributionPair, laws
     >>> P = laws.Density("exp(-Abs(x))/2")
@@ -120,11 +125,11 @@ class Density(Law):
 
     @cached_property
     def kernel(self) -> Kernel:
-        """log f and where it is cut."""
+        """log f with hyperbolic functions written out, and where it is cut."""
         return Kernel(log_of(self.__dict__["formula"]), self.cuts)
 
     def log_total(self, ctx: Arithmetic) -> Number:
-        """The logarithm of the integral itself; in a formula, of the mass that was stated."""
+        """log ∫f, by which f is divided; in a formula log of the mass stated as a number."""
         if isinstance(ctx, SymbolicArithmetic) and self.mass != "any":
             return ctx.log(ctx.number(self.mass))
         return log_mass(ctx, self.kernel)
@@ -134,9 +139,12 @@ class Density(Law):
 
 
 def _formula(value: Numeric) -> tuple[sympy.Expr, sympy.Expr]:
-    """The formula in x, of a size that can be worked with; and as it was written."""
+    """The formula in x with hyperbolic functions written out, and as it was written.
+
+    DomainError for other symbols, too many operations or too large powers.
+    """
     if isinstance(value, str):
-        value = parse_formula(value, symbols.x, _FURTHER)
+        value = parse_formula(value, symbols.x, _FURTHER_FUNCTIONS)
     formula = expression(typed_value(value, "Density, f"))
     formula = formula.xreplace(
         {s: symbols.x for s in formula.free_symbols if s.name == symbols.x.name}
@@ -153,7 +161,7 @@ def _formula(value: Numeric) -> tuple[sympy.Expr, sympy.Expr]:
 
 
 def _in_exponentials(formula: sympy.Expr) -> sympy.Expr:
-    """The formula with hyperbolic functions written out."""
+    """The formula with cosh, sinh and tanh written out in exponentials, cancelled after tanh."""
     plain = formula.replace(sympy.cosh, lambda u: (sympy.exp(u) + sympy.exp(-u)) / 2)
     plain = plain.replace(sympy.sinh, lambda u: (sympy.exp(u) - sympy.exp(-u)) / 2)
     if not plain.has(sympy.tanh):
@@ -164,7 +172,7 @@ def _in_exponentials(formula: sympy.Expr) -> sympy.Expr:
 
 
 def _check_exponents(formula: sympy.Expr, outer: int) -> None:
-    """Multiplying out stays small, powers of powers included."""
+    """Raise DomainError where whole exponents, `outer` times those inside, are too large."""
     if isinstance(formula, sympy.Pow):
         exponent = formula.exp
         outer *= abs(int(exponent)) if exponent.is_Integer else 1
@@ -175,6 +183,7 @@ def _check_exponents(formula: sympy.Expr, outer: int) -> None:
 
 
 def _checked_cuts(values: object) -> tuple[Cut, ...]:
+    """Two or more rising cuts, rational or ±∞; DomainError for others."""
     cuts = tuple(map(_cut, arguments.ordered_members(values, "Density, cuts", "[0, 'inf']")))
     if len(cuts) < 2 or any(low >= high for low, high in pairwise(cuts)):
         raise DomainError(
@@ -184,7 +193,7 @@ def _checked_cuts(values: object) -> tuple[Cut, ...]:
 
 
 def _cut(value: Numeric) -> Cut:
-    """A cut is a rational number, or an end of the line."""
+    """A cut as a rational number, or as the float ±∞; DomainError for another."""
     if is_infinite(value):
         return INFINITY
     number_like = isinstance(value, float | sympy.Number) or hasattr(value, "_mpf_")
@@ -199,6 +208,7 @@ def _cut(value: Numeric) -> Cut:
 
 
 def _checked_mass(value: Numeric) -> Exact | str:
+    """The mass, a rational number > 0, or "any"; DomainError for another."""
     if isinstance(value, str) and value == "any":
         return value
     mass = typed_value(value, "Density, mass")
@@ -210,7 +220,10 @@ def _checked_mass(value: Numeric) -> Exact | str:
 
 
 def _check_positive(law: Density) -> None:
-    """At some points of each piece: a wrong sign is then said plainly."""
+    """Raise DomainError where f is not positive at some points of a piece, a dozen on each side.
+
+    It says a wrong sign plainly, and proves nothing between these points.
+    """
     with precision(64):
         for side in sides(law.kernel, law.kernel):
             # The logarithm of a negative number is imaginary.
@@ -225,6 +238,7 @@ def _check_positive(law: Density) -> None:
 
 
 def _samples(side: Side) -> list[arb]:
+    """Distances T at which a side is tried: 2^k/3, or equally spaced ones up to its extent."""
     if side.is_infinite:
         return [arb(2) ** k / 3 for k in range(-3, 8)]
     extent = float(side.extent)
@@ -232,7 +246,10 @@ def _samples(side: Side) -> list[arb]:
 
 
 def _check_mass(law: Density) -> None:
-    """The integral of the density has to be the mass that is stated."""
+    """Raise DomainError unless ∫f is finite, and the stated mass to 30 digits unless that is "any".
+
+    PrecisionError where the integral is not found.
+    """
     with precision(_CHECK_BITS):
         try:
             integral = mass(law.kernel, _CHECK_BITS)
@@ -264,7 +281,10 @@ def _mirrors(first: Kernel, second: Kernel) -> bool:
 
 
 def _centres(first: Kernel, second: Kernel) -> set[Fraction]:
-    """The c that come into question: from ends and corners, or from two polynomials."""
+    """Candidates c of a reflection x ↦ c − x: from ends and corners, or from two polynomials.
+
+    They only propose, and one that is missed costs a symmetry, not a proof.
+    """
     places = [
         sorted({Fraction(c) for c in (*k.cuts, *corners(k.log)) if isfinite(c)})
         for k in (first, second)
@@ -279,7 +299,7 @@ def _centres(first: Kernel, second: Kernel) -> set[Fraction]:
 
 
 def _polynomials(log: sympy.Expr) -> list[sympy.Poly]:
-    """The polynomials of degree >= 2 that the exponent is, or has in its logarithms."""
+    """The polynomials in x of degree >= 2 that the exponent is, or that stand in its logarithms."""
     inner = [node.args[0] for node in log.atoms(sympy.log)]
     polynomials = [sympy.expand(formula).as_poly(symbols.x) for formula in [log, *inner]]
     return [p for p in polynomials if p is not None and p.domain.is_Exact and p.degree() >= 2]

@@ -39,12 +39,12 @@ from symacct.laws.law import (
 
 
 def converges(value: Any) -> bool:
-    """Is this > 0, as an integral needs it? A symbol is taken to make it so."""
+    """Is a parameter of a law > 0? An expression is taken to be, as an open order makes it one."""
     return isinstance(value, sympy.Expr) or bool(value > 0)
 
 
 def affine_combination(alpha: Order, first: Any, second: Any) -> Any:
-    """α·first + (1−α)·second, exactly."""
+    """α·first + (1−α)·second of two rationals, exactly; an expression for a symbolic order."""
     if isinstance(alpha, sympy.Expr):
         first, second = (sympy.Rational(v.numerator, v.denominator) for v in (first, second))
         return alpha * first + (1 - alpha) * second
@@ -76,6 +76,7 @@ class RateDirection(FamilyDirection):
         return rdp
 
     def _converges(self, alpha: Order) -> bool:
+        """Is ρ < α/(α−1), decided exactly? A symbolic order is taken to make it so."""
         if isinstance(alpha, sympy.Expr) or alpha < 1:
             return True
         edge = Fraction(alpha) / (Fraction(alpha) - 1)
@@ -91,7 +92,7 @@ class RateDirection(FamilyDirection):
         return -self._log_ratio(ctx)
 
     def moment(self, l: int) -> Fraction | None:
-        """ρ^{1−l}/(l + (1−l)ρ)"""
+        """ρ^{1−l}/(l + (1−l)ρ); None where ρ is irrational or the moment infinite."""
         if self.power.denominator != 1 or not self._converges(l):
             return None
         ratio = self.base ** int(self.power)
@@ -102,22 +103,23 @@ class RateDirection(FamilyDirection):
 class NaturalDirection(FamilyDirection):
     """Laws of density ∝ e^{η·T} with the log-normalizer Z, η* = αη₁ + (1−α)η₂:
 
-    D_α = Z(η₂) − Z(η₁) + (Z(η*) − Z(η₁))/(α−1), ∞ where η* is not a parameter: not positive.
+    D_α = Z(η₂) − Z(η₁) + (Z(η*) − Z(η₁))/(α−1), ∞ where an entry of η* is not positive and η* is
+    no parameter, so that Z is infinite.
     """
 
     first: tuple[Fraction, ...]
     second: tuple[Fraction, ...]
 
     def normalizer(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> Number:
-        """Z(η)."""
+        """The log-normalizer Z(η) = log ∫ e^{η·T}, η > 0."""
         raise NotImplementedError
 
     def means(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> tuple[Any, ...]:
-        """E[T], the gradient of Z."""
+        """E_η[T], the gradient of Z at η."""
         raise NotImplementedError
 
     def peak(self, ctx: Arithmetic, slopes: tuple[Fraction, ...]) -> Number:
-        """The supremum of slopes · T, for slopes that are not all 0."""
+        """sup slopes·T over the support, ∞ where there is none, for slopes that are not all 0."""
         raise NotImplementedError
 
     def _numbers(self, ctx: Arithmetic) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -197,7 +199,10 @@ class BetaDirection(NaturalDirection):
 
 
 def laplace_excess(ctx: Arithmetic, s: Number) -> Callable[[Order], Number]:
-    """α ↦ e^{(α−1)D_α} − 1 = ( α(e^{(α−1)s} − 1) + (α−1)(e^{−αs} − 1) )/(2α−1), s scales apart."""
+    """α ↦ e^{(α−1)D_α} − 1 of two Laplace laws s scales apart, for α > ½:
+
+    ( α(e^{(α−1)s} − 1) + (α−1)(e^{−αs} − 1) )/(2α−1).
+    """
 
     def excess(alpha: Order) -> Any:
         alpha = ctx.number(alpha)
@@ -254,7 +259,7 @@ class PoissonDirection(FamilyDirection):
         return rate * log_ratio - rise
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        """The log-ratio k log(λ₁/λ₂) + λ₂ − λ₁ is largest at k = 0 unless it grows."""
+        """λ₂ − λ₁, the log-ratio k log(λ₁/λ₂) + λ₂ − λ₁ at k = 0; ∞ for λ₁ > λ₂, where it grows."""
         if self.first > self.second:
             return ctx.number(INFINITY)
         return ctx.number(self.second - self.first)
@@ -290,6 +295,7 @@ class GeometricDirection(FamilyDirection):
         return gain, logs[0], logs[1], logs[2]
 
     def _converges(self, alpha: Order) -> bool:
+        """Is x₁^α x₂^{1−α} < 1, decided exactly? A symbolic order is taken to make it so."""
         if isinstance(alpha, sympy.Expr):
             return True
         a = Fraction(alpha)
@@ -300,13 +306,13 @@ class GeometricDirection(FamilyDirection):
         return gain + ctx.number((1 - self.first) / self.first) * (log_x - log_y)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        """The log-ratio is a line in the outcome, largest at 0 unless it grows."""
+        """log(p₁/p₂), the log-ratio at 0, a line in the outcome; ∞ for p₁ < p₂, where it grows."""
         if self.first < self.second:
             return ctx.number(INFINITY)
         return self._constants(ctx)[0]
 
     def moment(self, l: int) -> Fraction | None:
-        """p₁^l p₂^{1−l}/(1 − x₁^l x₂^{1−l})"""
+        """p₁^l p₂^{1−l}/(1 − x₁^l x₂^{1−l}); None where the moment is infinite."""
         if not self._converges(l):
             return None
         p, q = self.first, self.second
@@ -340,9 +346,9 @@ class BinomialDirection(FamilyDirection):
 
 
 def log_of_rate(ctx: Arithmetic, gamma: Fraction) -> Number:
-    """log γ, from 1−γ where that is the smaller: arithmetics that round would make γ 1.
+    """log γ, by log1p(γ−1) for γ > ½, because arithmetics that round may make γ 1.
 
-    Of an array of rates, which the search for counterexamples asks for, it is the logarithm itself.
+    γ may also be an array of floats, as in the search for counterexamples; its logarithm is taken.
     """
     if isinstance(gamma, Fraction) and 2 * gamma > 1:
         return ctx.log1p(ctx.number(gamma - 1))
@@ -386,14 +392,14 @@ class TruncatedNegativeBinomialDirection(FamilyDirection):
         return log_x, log_y, total, other
 
     def _total(self, ctx: Arithmetic, log_gamma: Number) -> Number:
-        """A(1−γ) = (γ^{−η} − 1)/η, log(1/γ) for η = 0."""
+        """A(1−γ) = (γ^{−η} − 1)/η from log γ, log(1/γ) for η = 0."""
         if self.eta == 0:
             return -log_gamma
         eta = ctx.number(self.eta)
         return ctx.expm1(-(eta * log_gamma)) / eta
 
     def _sign(self, alpha: Order) -> int:
-        """The sign of log x₁^α x₂^{1−α}; an open order is taken to make the sum converge."""
+        """The sign of log(x₁^α x₂^{1−α}), exactly; −1 for a symbolic order, as if it converged."""
         if isinstance(alpha, sympy.Expr):
             return -1
         a = Fraction(alpha)
@@ -408,7 +414,7 @@ class TruncatedNegativeBinomialDirection(FamilyDirection):
         return ctx.log(other / total) + mean * (log_x - log_y)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        """The log-ratio is a line in k >= 1, largest at 1 unless it grows."""
+        """The log-ratio at k = 1, as it is a line in k; ∞ for γ₁ < γ₂, where it grows."""
         if self.first < self.second:
             return ctx.number(INFINITY)
         log_x, log_y, total, other = self._constants(ctx)
@@ -419,9 +425,10 @@ class TruncatedNegativeBinomialDirection(FamilyDirection):
 #
 # The laws of the common families but the normal ones, for pairs of two laws of one family.
 
-#: The most trials of a binomial law whose outcomes are all listed, and the most bits of one of its
-#: probabilities; of more the closed form does.
-_MOST_TRIALS, _MOST_BITS = 256, 2**15
+#: A binomial law of more trials does not list its probabilities: its closed form answers.
+_MOST_TRIALS = 256
+#: The same where a probability would have more bits than this.
+_MOST_PROBABILITY_BITS = 2**15
 
 
 @dataclass(frozen=True, repr=False)
@@ -452,8 +459,9 @@ class Binomial(Law, n=number_of_trials, theta=probability):
 
     @property
     def probabilities(self) -> tuple[Fraction, ...] | None:
-        """Of few trials; of more the closed form does."""
-        if self.n > _MOST_TRIALS or self.n * self.theta.denominator.bit_length() > _MOST_BITS:
+        """The probabilities of 0, …, n; None for many trials, where the closed form answers."""
+        bits = self.n * self.theta.denominator.bit_length()
+        if self.n > _MOST_TRIALS or bits > _MOST_PROBABILITY_BITS:
             return None
         n, theta = int(self.n), self.theta
         return tuple(math.comb(n, k) * theta**k * (1 - theta) ** (n - k) for k in range(n + 1))
@@ -639,7 +647,7 @@ class Uniform(Law, low=typed_value, high=typed_value):
         return ctx.log(ctx.number(self.high - self.low))
 
     def masses_against(self, other: Self) -> tuple[tuple[Fraction, Fraction], ...] | None:
-        """On the pieces of the line that the four ends cut out."""
+        """(p, q) of the pieces that the four ends cut the line into; None for another family."""
         if not isinstance(other, Uniform):
             return None
         cuts = sorted({self.low, self.high, other.low, other.high})

@@ -22,7 +22,7 @@ from symacct.kernel.formula import value_text
 
 
 class Direction:
-    """P against Q: the Rényi divergence at every order, in any arithmetic."""
+    """D_α(P‖Q) in nats at every order, in any arithmetic; certified in balls alone."""
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """The function α ↦ D_α(P‖Q) for 1 < α < ∞; ∞ where the integral diverges."""
@@ -37,18 +37,24 @@ class Direction:
         raise NotImplementedError
 
     def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
-        """D_α(P‖Q) for 0 <= α < 1, −log Q(P > 0) at 0: finite where the laws overlap."""
+        """D_α(P‖Q) for 0 <= α < 1, −log Q(P > 0) at 0: finite where the laws overlap.
+
+        OrderError where no closed form is known, which a subclass gives.
+        """
         raise OrderError(
             f"order alpha: found {echo(alpha)}, needed alpha >= 1; orders below 1 are known for "
             "finitely many outcomes, and for normal and other exponential families"
         )
 
     def moment(self, l: int) -> Fraction | None:
-        """E_Q[(P/Q)^l] for whole l >= 2, where it is known to be a rational number."""
+        """E_Q[(P/Q)^l] for whole l >= 2; None unless it is finite and known to be rational."""
         return None
 
     def at(self, ctx: Arithmetic, alpha: Order) -> Number:
-        """D_α(P‖Q) at any order α ∈ [0, ∞]; below 1 it is given as a Fraction."""
+        """D_α(P‖Q) at any order α ∈ [0, ∞]; the orders 1 and ∞ are an int and a float.
+
+        Orders below 1 are Fractions, and raise OrderError where nothing is known of them.
+        """
         if isinstance(alpha, Fraction) and alpha < 1:
             return self.below_one(ctx, alpha)
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
@@ -57,7 +63,10 @@ class Direction:
 
 
 class FamilyDirection(Direction):
-    """Two laws of an exponential family, of one support: the closed form holds below 1 as well."""
+    """Two laws of an exponential family with one support: `curve` holds for 0 < α < 1 as well.
+
+    At order 0 the divergence is 0.
+    """
 
     def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
         return self.curve(ctx)(alpha) if alpha else ctx.number(0)
@@ -67,7 +76,8 @@ class FamilyDirection(Direction):
 class FiniteDirection(Direction):
     """Finitely many outcomes: D_α = log( Σ p (p/q)^{α−1} )/(α−1), ∞ where p > 0 = q somewhere.
 
-    `masses` are the (p, q), exact; one that is no rational is a mixture, and positive.
+    `masses` are the (p, q) of every outcome, exact, and sum to 1; an irrational one is a mixture,
+    and positive.
     """
 
     masses: Sequence[tuple[Exact, Exact]]
@@ -110,10 +120,7 @@ class FiniteDirection(Direction):
         return sum((ctx.number(p) * log for p, log in logs if p != 0), ctx.number(0))
 
     def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
-        """The sum of the outcomes that both laws have is finite below 1.
-
-        log( Σ p^α q^{1−α} )/(α−1) over the outcomes of both
-        """
+        """log( Σ p^α q^{1−α} )/(α−1) over the outcomes of both laws; ∞ where they share none."""
         both = [(p, q) for p, q in self.masses if p != 0 and q != 0]
         if not both:
             return ctx.number(INFINITY)
@@ -141,7 +148,7 @@ class FiniteDirection(Direction):
 
 
 def log_ratio(ctx: Arithmetic, p: Exact, q: Exact) -> Number:
-    """log(p/q), −∞ where p = 0; in balls p/q − 1 is exact where it is small."""
+    """log(p/q) for q > 0, −∞ where p = 0; by log1p of (p−q)/q where that loses no digits."""
     if p == 0:
         return -ctx.number(INFINITY)
     # An arithmetic that rounds has the logarithm of a fraction to full precision.
@@ -150,12 +157,16 @@ def log_ratio(ctx: Arithmetic, p: Exact, q: Exact) -> Number:
     return ctx.log1p(ctx.number((p - q) / q))
 
 
+#: gap ↦ Σ q gap(log(p/q)), of a function of the log-ratio.
 Mean = Callable[[Callable[[Order], Number]], Any]
 
 
 @singledispatch
 def expected(ctx: Arithmetic, direction: FiniteDirection) -> Mean:
-    """gap ↦ Σ q gap(log(p/q)); an outcome with p = q has no gap."""
+    """gap ↦ Σ q gap(log(p/q)), for a gap with gap(0) = 0; where p = 0 it is asked at −∞.
+
+    Outcomes with q = 0 are left out: callers have checked that p is 0 there.
+    """
     outcomes = [
         (ctx.number(q), log_ratio(ctx, p, q)) for p, q in direction.masses if p != q and q != 0
     ]
@@ -164,7 +175,10 @@ def expected(ctx: Arithmetic, direction: FiniteDirection) -> Mean:
 
 @dataclass(frozen=True)
 class RoundedDirection(Direction):
-    """Another direction in float64, by its certified values: its closed form cancels there."""
+    """Another direction in float64, by its certified values: its closed form cancels there.
+
+    Only for a Float64Arithmetic.
+    """
 
     of: Direction
 
@@ -206,10 +220,10 @@ class ConstantDirection(Direction):
 #
 # Law: what every family of distributions says of itself, for pairs of two of its laws.
 
-#: (value, name) ↦ the exact value, or DomainError.
+#: (value, name) ↦ the exact value of a parameter, or DomainError, which names it.
 Domain: TypeAlias = Callable[[Any, str], Exact]
 
-#: What a law of no family is written as, for messages.
+#: A message says by this how a law of no family is written.
 OTHER_LAWS = (
     "a law such as laws.Normal(0, 1), or one of your own by its density in x, as in "
     "laws.Density('exp(-Abs(x))/2')"
@@ -217,17 +231,20 @@ OTHER_LAWS = (
 
 
 def log_x() -> sympy.Expr:
-    """log x, of the variable of a density."""
+    """log x of the symbol x in which densities are written."""
     return sympy.log(symbols.x)
 
 
 class Law:
-    """A distribution: its family and its parameters, which are rational numbers."""
+    """A distribution: its family and its parameters, which are rational numbers.
+
+    A subclass names the domain of each parameter that is one number, as in `Law, rate=positive`.
+    """
 
     #: Every family by its name.
     families: ClassVar[dict[str, type[Law]]] = {}
 
-    #: What each parameter may be, of those that are one number.
+    #: The check of each parameter that is one number, by its name.
     domains: ClassVar[dict[str, Domain]] = {}
 
     def __init_subclass__(cls, **domains: Domain) -> None:
@@ -255,11 +272,14 @@ class Law:
 
     @property
     def probabilities(self) -> tuple[Fraction, ...] | None:
-        """The probabilities of the outcomes, where there are finitely many."""
+        """The probabilities of the outcomes in a fixed order; None unless they are listed."""
         return None
 
     def masses_against(self, other: Self) -> tuple[tuple[Fraction, Fraction], ...] | None:
-        """(p, q) of this law and another for finitely many events that tell the two apart."""
+        """(p, q) of this law and another of its family for finitely many events; None for more.
+
+        The likelihood ratio is constant on each event.
+        """
         if self.probabilities is None or other.probabilities is None:
             return None
         return tuple(zip(self.probabilities, other.probabilities, strict=True))
@@ -270,29 +290,35 @@ class Law:
         return None
 
     def log_total(self, ctx: Arithmetic) -> Number:
-        """The logarithm of the integral of e^kernel."""
+        """log ∫ e^kernel, of a law with a kernel."""
         raise NotImplementedError
 
     @property
     def normal_parts(self) -> NormalParts | None:
-        """The weights and means of the normal laws of one variance that it is a mixture of."""
+        """The normal laws of one variance that it is a mixture of; None for other laws."""
         return None
 
     @property
     def log_progression(self) -> Progression | None:
-        """The probabilities of 0, 1, 2, … where the law lives there."""
+        """log p_k for k = 0, 1, 2, … of a law that lives there; None for others."""
         return None
 
     def why_no_closed_form(self, other: Self) -> str | None:
-        """What a pair of this law and another of its family needs beyond that, if it lacks it."""
+        """What a pair of this law and another of its family lacks for a closed form; None if none.
+
+        It completes the words "found …, needed".
+        """
         return None
 
     def is_swapped_with(self, other: Self) -> bool:
-        """Does an involution of the outcomes that preserves the measure swap the two laws?"""
+        """Is an involution of the outcomes known that preserves the measure and swaps both laws?
+
+        `other` is of the same family. False where none is known.
+        """
         return False
 
     def against(self, other: Self) -> Direction:
-        """D_α of this law from another of its family."""
+        """D_α of this law from another of its family, where `why_no_closed_form` is None."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -300,7 +326,7 @@ class Law:
         return f"laws.{type(self).__name__}({arguments})"
 
     def _settle(self, **values: Any) -> None:
-        """Keep the checked values of the parameters; they have to be rational."""
+        """Keep the checked values of the parameters; DomainError for one that is not rational."""
         for name, value in values.items():
             _refuse_irrational(value, f"{type(self).__name__}, {name}")
             object.__setattr__(self, name, value)
@@ -310,6 +336,7 @@ value_text.register(Law, repr)
 
 
 def _refuse_irrational(value: Any, what: str) -> None:
+    """Raise DomainError for a number, or a number in nested tuples, that is not rational."""
     for part in value if isinstance(value, tuple) else [value]:
         if isinstance(part, tuple):
             _refuse_irrational(part, what)
@@ -320,5 +347,5 @@ def _refuse_irrational(value: Any, what: str) -> None:
 def kernel_of(
     log: sympy.Expr, low: Exact | float = -INFINITY, high: Exact | float = INFINITY
 ) -> Kernel:
-    """e^log from low to high."""
+    """The density ∝ e^log from low to high, 0 elsewhere; the ends are rational or ±∞."""
     return Kernel(log, (low, high) if isinstance(low, float) else (Fraction(low), high))

@@ -38,7 +38,7 @@ from symacct.kernel.node import Mechanism, Node
 from symacct.laws.families import Laplace
 from symacct.laws.normal import Normal
 
-#: log(P/Q) ↦ a number in the arithmetic that is asked.
+#: A loss log(P/Q) ↦ a number in the arithmetic that is asked.
 Value = Callable[[Any], Number]
 #: The probabilities (p, q) of every outcome, under either law.
 Masses = tuple[tuple[Exact, Exact], ...]
@@ -49,31 +49,31 @@ class Neighbours:
 
     #: EXACT where some neighbours have these laws, UPPER where theirs are dominated.
     kind: Kind = Kind.EXACT
-    #: Is it noise on a query that two records may move the opposite ways? Then a record replaced
-    #: is one of twice the sensitivity.
+    #: Is it noise on a query that two records may move in opposite directions? Then a replaced
+    #: record costs what one does at twice the sensitivity.
     of_query: bool = False
-    #: Δ/σ of one query with normal noise, fixed beforehand, where it is rational.
+    #: Δ/σ of one query with normal noise that is fixed beforehand; None if irrational or other.
     side: Fraction | None = None
     #: (Δ/σ)² of normal noise on vectors, of which three may be equally far apart; else 0.
     squared_side: Exact = Fraction(0)
-    #: The probabilities of each law that a mechanism may have, where they are finitely many.
+    #: The probabilities of each law that a mechanism may have; None unless all are listed.
     all_laws: tuple[tuple[Exact, ...], ...] | None = None
-    #: The laws with a record and without, where all numbers are rational.
+    #: The laws with a record and without; None unless they are one pair of rational numbers.
     two_laws: tuple[Any, Any] | None = None
 
     @property
     def worst(self) -> SwappedPair | None:
-        """The pair that dominates and has the leaf's curve, where its means are known."""
+        """The pair that dominates and has the leaf's curve; None where its means are not known."""
         return None
 
     @property
     def normal(self) -> NormalShift | None:
-        """The worst pair where it is one of normal laws."""
+        """The worst pair where it is one of normal laws; else None."""
         return self.worst if isinstance(self.worst, NormalShift) else None
 
     @property
     def line(self) -> StatedLine | None:
-        """The line that the leaf's curve is stated to lie below."""
+        """The line that the leaf's curve is stated to lie below; None where none is stated."""
         return None
 
     @property
@@ -82,12 +82,12 @@ class Neighbours:
         return (self,)
 
     def for_group(self, size: int) -> Neighbours | None:
-        """The laws of datasets so many steps apart, where they are of this kind."""
+        """The laws of datasets `size` steps apart; None where they are not of this kind."""
         return None
 
 
 def law_of(node: Node) -> Neighbours:
-    """What a leaf declares, whose facts are asked for; of all else nothing is known."""
+    """The laws that a leaf declares; `CurveAlone` where it declares none, and for operations."""
     law: Neighbours | None = node.neighbours if isinstance(node, Mechanism) else None
     return CurveAlone() if law is None else law
 
@@ -112,7 +112,7 @@ class StatedLine(CurveAlone):
 
 @dataclass(frozen=True)
 class Unknown(Neighbours):
-    """Laws that are not known of this mechanism, and what would be `needed` of it."""
+    """Laws that are not known of this mechanism; a message says what is `needed` of it instead."""
 
     needed: str
 
@@ -126,7 +126,7 @@ class Alike(Neighbours):
 
 
 class SwappedPair(Neighbours):
-    """Two laws (P, Q) that an involution swaps, and means over Q."""
+    """Two laws (P, Q) that an involution swaps, with means over Q."""
 
     #: Does it dominate every neighbouring pair, and is its curve the leaf's? Two laws that are
     #: given say nothing of a third record.
@@ -148,7 +148,8 @@ class SwappedPair(Neighbours):
     ) -> Number:
         """E_Q[value(log(P/Q))], over the outcomes with P > Q alone if `above_one`.
 
-        0 <= value <= 1 + α + (P/Q)^α, where α = 2 stands for the one that is None.
+        The caller guarantees 0 <= value <= 1 + α + (P/Q)^α, and the same for α = 2 if `alpha` is
+        None; with `above_one` also value(0) = 0.
         """
         raise NotImplementedError
 
@@ -157,7 +158,7 @@ class SwappedPair(Neighbours):
 
 
 class Shift(SwappedPair):
-    """Noise with a density, and the same moved by Δ: the pair depends on the noise over Δ alone."""
+    """Noise with a density, and that noise moved by Δ: only the noise over Δ matters."""
 
     @property
     def ratio(self) -> Exact:
@@ -167,19 +168,27 @@ class Shift(SwappedPair):
     def sampled_in_balls(
         self, gamma: Fraction, alpha: Order | None, near: dict[Any, Any]
     ) -> Number:
-        """E_Q[m^α] − 1, or E_Q[m log m] where α is None, m = 1−γ+γP/Q.
+        """E_Q[m^α] − 1, or E_Q[m log m] where α is None, m = 1−γ+γP/Q, certified; 0 < γ < 1.
 
-        What is kept in `near` of one order serves the next one.
+        What is kept in `near`, a dict of the caller's, of one order serves the next one.
         """
         raise NotImplementedError
 
     def upper_half_in_balls(self, gamma: Fraction, alpha: Order | None) -> Number:
-        """E_Q[(m^α − 1)(1 − m^{1−α}); P > Q], or E_Q[(m−1) log m; P > Q] where α is None."""
+        """E_Q[(m^α − 1)(1 − m^{1−α}); P > Q], or E_Q[(m−1) log m; P > Q] where α is None.
+
+        Certified; 0 < γ <= 1, m = 1−γ+γP/Q.
+        """
         raise NotImplementedError
 
     def mean(
         self, ctx: Arithmetic, value: Value, alpha: Order | None, above_one: bool = False
     ) -> Number:
+        """Sum or integrate in an arithmetic that is not BALL, which proves nothing.
+
+        Order 1, for None, only says how far the integrand reaches. Arithmetics with rules have no
+        `above_one`.
+        """
         return _mean(ctx, self, value, 1 if alpha is None else alpha, above_one)
 
     def summed(self, ctx: Any, value: Value, alpha: Order) -> Number:
@@ -201,12 +210,13 @@ class Shift(SwappedPair):
 
 @singledispatch
 def _mean(ctx: Any, shift: Shift, value: Value, alpha: Order, above_one: bool) -> Number:
-    """E_Q[value(log(P/Q))], in each arithmetic."""
+    """E_Q[value(log(P/Q))] over all outcomes, by an arithmetic's rules; `above_one` is False."""
     return shift.summed(ctx, value, alpha)
 
 
 @_mean.register
 def _(ctx: MpmathArithmetic, shift: Shift, value: Value, alpha: Order, above_one: bool) -> Number:
+    """By mpmath's quadrature, uncertified."""
     return shift.integrated(ctx, value, alpha, above_one)
 
 
@@ -214,19 +224,24 @@ def _(ctx: MpmathArithmetic, shift: Shift, value: Value, alpha: Order, above_one
 def _(
     ctx: SymbolicArithmetic, shift: Shift, value: Value, alpha: Order, above_one: bool
 ) -> sympy.Expr:
+    """As an integral, in which the order does not occur beside `value`."""
     return shift.written(value, above_one)
 
 
 # Proved in docs/proofs/triples.md, Lemma irrational-rates and docs/proofs/directions.md, Lemma
 # irrational-ratio.
 def falling_in(ratio: Exact, value: Callable[[Fraction], Number]) -> Number:
-    """A value that falls in the ratio: an irrational one's is between those of rational ones."""
+    """The certified value at `ratio`, of a function that falls in the ratio.
+
+    For an irrational ratio it is the union of the values at two rational ones next to it.
+    """
     first, *other = map(value, rational_ends(ratio, BALL.bits))
     return first.union(*other) if other else first
 
 
-#: The steps of mpmath's quadrature, each of which takes some milliseconds.
-_MOST_STEPS = 1 << 9
+#: The most pieces of mpmath's quadrature, each of which takes some milliseconds; beyond it
+#: PrecisionError is raised.
+_MOST_PIECES = 1 << 9
 
 
 @dataclass(frozen=True)
@@ -251,7 +266,7 @@ class NormalShift(Shift):
 
     @property
     def squared_ratio(self) -> Exact:
-        """(Δ/σ)², a fraction of any length wherever it is one: the square of its μ."""
+        """(Δ/σ)², the square of GDP's μ, as a fraction of any length wherever it is one."""
         square = (self.sensitivity / self.sigma) ** 2
         return square if isinstance(square, Fraction) else exact(square)
 
@@ -268,14 +283,14 @@ class NormalShift(Shift):
 
     @property
     def two_laws(self) -> tuple[Any, Any] | None:  # type: ignore[override]
-        """N(1, r²) and N(0, r²)."""
+        """N(1, r²) and N(0, r²); None where r² is irrational."""
         variance = exact(self.ratio**2)
         if not isinstance(variance, Fraction):
             return None
         return Normal(1, variance), Normal(0, variance)
 
     def of_two_laws(self) -> Self:
-        """Two laws that are given, of no query: they are of two records, and there is no third."""
+        """This pair as two given laws of no query, which say nothing of a third record."""
         return replace(
             self, of_query=False, is_one_query=False, is_of_vectors=False, is_worst=False
         )
@@ -317,6 +332,10 @@ class NormalShift(Shift):
     def integrated(
         self, ctx: MpmathArithmetic, value: Value, alpha: Order, above_one: bool
     ) -> Number:
+        """The mean by mpmath's quadrature over standard deviations, up to e^{−bits}, uncertified.
+
+        PrecisionError for more than 512 pieces, as of very little noise.
+        """
         mp, scale, order = ctx.mp, ctx.number(self.ratio), ctx.number(alpha)
         if above_one:
             s = 1 / scale
@@ -332,10 +351,10 @@ class NormalShift(Shift):
         reach = mp.sqrt(2 * ctx.bits) * scale
         last = reach + order
         steps = int(mp.ceil((reach + last) / (2 * scale)))
-        if steps > _MOST_STEPS:
+        if steps > _MOST_PIECES:
             raise PrecisionError(
                 f"an integral in mpmath: found {steps:,} steps for noise so small, needed at most "
-                f"{_MOST_STEPS:,}",
+                f"{_MOST_PIECES:,}",
                 remedy="ask the engine ball, or a whole order",
             )
         points = [-reach + (reach + last) * k / steps for k in range(steps + 1)]
@@ -382,13 +401,13 @@ class LaplaceShift(Shift):
 
     @property
     def two_laws(self) -> tuple[Any, Any] | None:  # type: ignore[override]
-        """The laws of scale r, 1 and 0."""
+        """Laplace laws of scale r about 1 and 0; None where r is irrational."""
         if not isinstance(self.shift, Fraction):
             return None
         return Laplace(1, 1 / self.shift), Laplace(0, 1 / self.shift)
 
     def of_two_laws(self) -> Self:
-        """Two laws that are given, of no query."""
+        """This pair as two given laws of no query, which say nothing of a third record."""
         return replace(self, of_query=False, is_worst=False)
 
     def sampled_in_balls(
@@ -438,7 +457,8 @@ class LaplaceShift(Shift):
 class WholeNumberShift(SwappedPair):
     """Symmetric log-concave `noise` on whole numbers, and that noise moved by its sensitivity.
 
-    The noise says its masses and the means over them (mechanisms/integer_noise.py).
+    The noise gives its masses and the means over them (mechanisms/integer_noise.py); SummedNoise
+    has no means over P > Q alone.
     """
 
     noise: Any
@@ -491,7 +511,7 @@ class FinitePairs(Neighbours):
 
     @property
     def fixed(self) -> tuple[Neighbours, ...]:
-        """One of the pairs in all runs."""
+        """Each of the pairs, as if all runs had that one."""
         return tuple(map(FinitePair, self.pairs))
 
 
@@ -519,14 +539,14 @@ class ResponseLaws(FiniteMasses, SwappedPair):
         return ctx.maximum(t, -t)
 
     def over_answers(self, ctx: Arithmetic, gap: Callable[[Order], Number]) -> Number:
-        """(1−p) gap(t) + p gap(−t): an expectation under the second law."""
+        """(1−p) gap(t) + p gap(−t): the mean of gap(log(P/Q)) over Q."""
         t = self.log_odds(ctx)
         return self.lie_probability(ctx) * gap(t) + self.truth_probability(ctx) * gap(-t)
 
     def mean(
         self, ctx: Arithmetic, value: Value, alpha: Order | None, above_one: bool = False
     ) -> Number:
-        """(1−p) value(t) + p value(−t), or value(|t|)/(e^{|t|} + 1) above 1"""
+        """(1−p) value(t) + p value(−t), or value(|t|)/(e^{|t|} + 1) if `above_one`."""
         if above_one:
             pure = self.odds_apart(ctx)
             return value(pure) / (ctx.exp(pure) + 1)
@@ -544,12 +564,12 @@ class TwoAnswers(ResponseLaws):
 
     @property
     def masses(self) -> Masses:  # type: ignore[override]
-        """Of the two answers."""
+        """(p, 1−p) of the first answer, and (1−p, p) of the second."""
         return two_answers(self.p)
 
     @property
     def all_laws(self) -> tuple[tuple[Exact, ...], ...]:  # type: ignore[override]
-        """Either value of the bit."""
+        """The laws for either value of the bit, which read as the masses do."""
         return self.masses
 
     @property
@@ -576,7 +596,7 @@ class TwoAnswers(ResponseLaws):
 
 
 def two_answers(p: Exact) -> Masses:
-    """Randomized response: the first answer with probability p, or 1 − p."""
+    """The masses (P, Q) of both answers of randomized response: (p, 1−p) and (1−p, p)."""
     return ((p, 1 - p), (1 - p, p))
 
 
@@ -608,7 +628,7 @@ class AnyPure(ResponseLaws):
 
     @property
     def masses(self) -> Masses:  # type: ignore[override]
-        """Of the true answer with probability e^ε/(1 + e^ε)."""
+        """The masses of randomized response with p = e^ε/(1 + e^ε), as SymPy expressions."""
         return two_answers(1 / (1 + sympy.exp(-expression(self.pure))))
 
     def truth_probability(self, ctx: Arithmetic) -> Number:
@@ -641,7 +661,7 @@ class AnyApproximate(FiniteMasses):
 
     @property
     def masses(self) -> Masses:  # type: ignore[override]
-        """Of the two outcomes that tell it, and of randomized response."""
+        """(δ, 0) and (0, δ) of what tells the law, and 1−δ times those of randomized response."""
         epsilon, delta = self.epsilon, self.delta
         p = 1 / (1 + sympy.exp(-expression(epsilon))) if epsilon else Fraction(1, 2)
         rest = (((1 - delta) * p, (1 - delta) * q) for p, q in two_answers(p))
@@ -650,7 +670,7 @@ class AnyApproximate(FiniteMasses):
 
 @dataclass(frozen=True)
 class AnyOfRange(Neighbours):
-    """Any mechanism whose log-ratios of probabilities are at most ε = `pure` apart."""
+    """Any mechanism of bounded range: its log-ratios lie at most ε = `pure` apart."""
 
     pure: Exact
 
@@ -660,7 +680,7 @@ class AnyOfRange(Neighbours):
 
 @dataclass(frozen=True)
 class Dominated(Neighbours):
-    """Laws that are below `above`; some neighbours have those that `least` gives, when asked."""
+    """Laws that those of `above` dominate; some neighbours have the laws that `least` gives."""
 
     above: Neighbours
     least: Callable[[], Neighbours]
@@ -669,7 +689,7 @@ class Dominated(Neighbours):
 
     @property
     def worst(self) -> SwappedPair | None:
-        """The pair above."""
+        """The worst pair of `above`, which dominates; None where that has none."""
         return self.above.worst
 
     @property
@@ -690,7 +710,7 @@ class Worst(Neighbours):
 
     @property
     def worst(self) -> SwappedPair | None:
-        """The pair whose profile it is."""
+        """The worst pair of `of`, whose profile one run has; None where that has none."""
         return self.of.worst
 
     @property

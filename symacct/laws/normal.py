@@ -47,7 +47,10 @@ class Normal(Law, mean=typed_value, variance=positive):
 
 @dataclass(frozen=True, repr=False)
 class NormalMixture(Law, variance=positive):
-    """N(mean, variance) with a mean drawn by the weights, which are positive and sum to 1."""
+    """N(m, variance) with a mean m drawn by the weights; one weight for each of different means.
+
+    The weights are positive and sum to 1. Raises DomainError, LimitError.
+    """
 
     means: Any
     weights: Any
@@ -68,7 +71,7 @@ class NormalMixture(Law, variance=positive):
 
     @property
     def kernel(self) -> Kernel:
-        """Σ w e^{−(x−m)²/(2v)}"""
+        """Σ w e^{−(x−m)²/(2v)}, up to the constant √(2πv)."""
         (variance,) = self.expressions
         pairs = zip(map(expression, self.means), map(expression, self.weights), strict=True)
         total = sum(w * sympy.exp(-((symbols.x - m) ** 2) / (2 * variance)) for m, w in pairs)
@@ -84,7 +87,10 @@ class NormalMixture(Law, variance=positive):
         return "no mixtures"
 
     def is_swapped_with(self, other: Self) -> bool:
-        """By x ↦ c − x, c the sum of the least mean and the other's largest."""
+        """Does x ↦ c − x swap both laws, c the sum of the least mean and the other's largest?
+
+        No other reflection can.
+        """
         centre = min(self.means) + max(other.means)
         mirrored = {centre - m: w for m, w in zip(other.means, other.weights, strict=True)}
         weights = dict(zip(self.means, self.weights, strict=True))
@@ -196,7 +202,7 @@ class NormalDirection(FamilyDirection):
         return rdp
 
     def _form_and_volume(self, between: Any, first: Any) -> tuple[Any, Any]:
-        """δᵀΣ_α⁻¹δ and |Σ_α|/|Σ₁|, exactly; SymPy's where the order is a symbol."""
+        """δᵀΣ_α⁻¹δ and |Σ_α|/|Σ₁| as Fractions; as SymPy's expressions for a symbolic order."""
         if isinstance(between, sympy.MatrixBase):
             delta = sympy.Matrix([sympy.Rational(d.numerator, d.denominator) for d in self.shift])
             form = (delta.T * between.adjugate() * delta)[0] / between.det()
@@ -207,7 +213,7 @@ class NormalDirection(FamilyDirection):
         )
 
     def _gain(self, ctx: Arithmetic, first: Any, second: Any) -> Number:
-        """log(|Σ₂|/|Σ₁|)."""
+        """log(|Σ₂|/|Σ₁|), of an exact ratio."""
         return ctx.log1p(ctx.number(rational(second.det() / first.det()) - 1))
 
     def at_one(self, ctx: Arithmetic) -> Number:
@@ -244,7 +250,10 @@ def rational(value: fmpq) -> Fraction:
 
 
 def blend_matrices(alpha: Order, first: fmpq_mat, second: fmpq_mat) -> Any:
-    """αΣ₂ + (1−α)Σ₁ where it is positive definite, else None; SymPy's for a symbolic order."""
+    """αΣ₂ + (1−α)Σ₁, exactly; None unless it is positive definite.
+
+    For a symbolic order it is SymPy's matrix, which is not tested.
+    """
     if isinstance(alpha, sympy.Expr):
         exact_first, exact_second = (
             sympy.Matrix(m.nrows(), m.ncols(), [sympy.Rational(str(x)) for x in m.entries()])
@@ -267,9 +276,9 @@ def is_positive_definite(m: fmpq_mat) -> bool:
 
 
 def form_of_pseudoinverse(m: fmpq_mat, shift: tuple[Fraction, ...]) -> Fraction | None:
-    """Elimination finds the quadratic form of the pseudoinverse exactly.
+    """vᵀw with m w = v, v = `shift`, exactly by elimination.
 
-    vᵀw with m w = v; None unless the symmetric m is positive semidefinite and v in its range.
+    None unless the symmetric matrix m is positive semidefinite and v is in its range.
     """
     rows = [[m[i, j] for j in range(m.ncols())] for i in range(m.nrows())]
     rest = [fmpq(v.numerator, v.denominator) for v in shift]
@@ -291,7 +300,7 @@ def form_of_pseudoinverse(m: fmpq_mat, shift: tuple[Fraction, ...]) -> Fraction 
 
 
 def _eliminate(rows: list[list[fmpq]], k: int) -> None:
-    """Clear column k below the pivot of row k."""
+    """Clear column k below the pivot of row k, which is not 0; the rows are changed."""
     for i in range(k + 1, len(rows)):
         factor = rows[i][k] / rows[k][k]
         if factor != 0:
@@ -300,11 +309,12 @@ def _eliminate(rows: list[list[fmpq]], k: int) -> None:
 
 
 def _normal_direction(shift: Fraction, first: Fraction, second: Fraction) -> Direction:
-    """One dimension."""
+    """D_α of N(shift, first) from N(0, second), in one dimension."""
     return NormalDirection((shift,), ((first,),), ((second,),))
 
 
 def _row(values: Any, what: str) -> tuple[Exact, ...]:
+    """The exact numbers of a list; DomainError, which names `what`, for another value."""
     return tuple(
         typed_value(value, what) for value in arguments.ordered_members(values, what, "[0, 1]")
     )
