@@ -51,8 +51,13 @@ from symacct.kernel.sums.balls import ball, integral, steered_by_floats, up_to, 
 # happens at an end is what happens for T → 0 or T → ∞: there a bound e^{g} of the integrand with
 # dg/d(log y) <= −1 − s for y >= Y (y = T, or 1/T) gives ∫_Y^∞ e^g dy <= Y e^{g(Y)}/s.
 
+#: A place where the line is cut: a rational number, or the float ±∞.
 Cut = Fraction | float
-_LAST_DOUBLING = 2**24  # 2^_LAST_DOUBLING is the farthest place that is looked at
+#: Places up to 2^_LAST_DOUBLING are looked at, some hundred of them; a tail that is not bounded
+#: before is refused by PrecisionError.
+_LAST_DOUBLING = 2**24
+#: The least power of y in a bound of growth, which has to be above 0: a slope of power 0 and less
+#: is bounded by it as well.
 _SMALLEST_GROWTH = Fraction(1, 16)
 
 
@@ -64,13 +69,17 @@ class Kernel:
     cuts: tuple[Cut, ...]
 
     def covers(self, low: Cut, high: Cut) -> bool:
-        """Is the density positive on this piece?"""
+        """Does the piece from low to high lie between the end cuts, so that the density is > 0?"""
         return self.cuts[0] <= low and high <= self.cuts[-1]
 
 
 @dataclass(frozen=True)
 class Side:
-    """A side is one half of a piece, x = origin ± T, with the logarithms of both densities in T."""
+    """A side is one half of a piece, x = origin ± T, with the logarithms of both densities in T.
+
+    A logarithm is None where that density is 0. `extent` is the largest T; y is T if that is ∞, and
+    else 1/T, so that y → ∞ at the piece's end.
+    """
 
     logs: tuple[sympy.Expr | None, sympy.Expr | None]
     extent: Cut
@@ -82,7 +91,7 @@ class Side:
 
     @cached_property
     def exponents(self) -> tuple[sympy.Expr | None, ...]:
-        """Return log p, log q and, where both are known, log p − log q, in T."""
+        """log p, log q and log p − log q in T; None for what needs a density that is 0 here."""
         difference = None
         if None not in self.logs:
             difference = multiplied_out(self.logs[0] - self.logs[1])  # type: ignore[operator]
@@ -90,7 +99,7 @@ class Side:
 
     @cached_property
     def evaluators(self) -> tuple[Evaluator | None, ...]:
-        """The three exponents as functions of T."""
+        """The three `exponents` as functions of a jet T."""
         return tuple(
             log if log is None else in_balls(leading_exponent(log) if self.is_infinite else log)
             for log in self.exponents
@@ -98,7 +107,10 @@ class Side:
 
     @cached_property
     def evaluators_of_logarithm(self) -> tuple[Evaluator | None, ...]:
-        """Make the evaluators for the densities of log T, what is small at the end set apart."""
+        """The three `exponents` as functions of a jet log T, both densities times dT/d(log T).
+
+        What leads at the end is set apart, so that balls do not cancel there.
+        """
         weights = (1, 1, 0)  # those of dT = T d(log T)
         return tuple(
             log if log is None else over_logarithm(collected(log), weight, self.is_infinite)
@@ -108,14 +120,17 @@ class Side:
     def evaluators_for(
         self, powers: tuple[Fraction, Fraction] | None, of_logarithm: bool
     ) -> tuple[Evaluator | None, ...]:
-        """The three exponents and, where both densities are, that of p^a q^b; a + b = 1."""
+        """The three exponents as functions of T or log T, and that of p^a q^b, (a, b) = `powers`.
+
+        a + b = 1. The fourth is None without powers, or where a density is 0.
+        """
         logs = self.evaluators_of_logarithm if of_logarithm else self.evaluators
         if powers is None or None in self.logs:
             return (*logs, None)
         return (*logs, _blended(self, powers, of_logarithm))
 
     def is_positive(self, place: arb) -> bool:
-        """Is the logarithm of each density a number at T = place?"""
+        """Are the logarithms of the densities finite on the whole ball T = place?"""
         at_place = Jet(ComplexBalls(), acb(place), acb(1))
         return all(at(at_place).value.is_finite() for at in self.evaluators if at is not None)
 
@@ -125,11 +140,11 @@ class Side:
         return not self.is_infinite and self.is_positive(up_to(arb(2) ** -20))
 
     def blend(self, a: Fraction, b: Fraction) -> sympy.Expr:
-        """Return a log p + b log q, up to a constant; a density that is 0 does not count."""
+        """a log p + b log q in T; the term of a density that is 0 here is left out."""
         return _blend(self, a, b)
 
     def slopes(self, exponent: sympy.Expr, start: arb) -> list[Germ]:
-        """y d/dy of e^exponent dT's exponent as a density in y >= start, two ways."""
+        """y d/dy of the exponent of e^exponent dT as a density in y >= start, bound in two ways."""
         y = Germs(start).variable()
         return [evaluate(y).slope for evaluate in at_end(exponent, self.is_infinite, density=True)]
 
@@ -139,7 +154,7 @@ class Side:
 
     # Proved in docs/proofs/sampling.md, Lemma power-tails.
     def tail(self, exponent: sympy.Expr, start: arb) -> arb:
-        """Bound ∫ e^exponent dT over y >= start; ∞ where it is not proved there."""
+        """An upper bound of ∫ e^exponent dT over y >= start; ∞ where none is proved from there."""
         shares = [-1 - slope.supremum() for slope in self.slopes(exponent, start)]
         share = next((share for share in shares if share > 0), None)
         if share is None:
@@ -166,6 +181,7 @@ class Side:
 
 @lru_cache(REMEMBERED)
 def _blend(side: Side, a: Fraction, b: Fraction) -> sympy.Expr:
+    """`Side.blend`, remembered for each order of a pair."""
     total = sympy.Integer(0)
     for weight, log in zip((a, b), side.logs, strict=True):
         if weight and log is not None:
@@ -175,6 +191,7 @@ def _blend(side: Side, a: Fraction, b: Fraction) -> sympy.Expr:
 
 @lru_cache(REMEMBERED)
 def _blended(side: Side, powers: tuple[Fraction, Fraction], of_logarithm: bool) -> Evaluator:
+    """The exponent of p^a q^b as a function of T, or of log T with dT/d(log T) in it."""
     log = side.blend(*powers)
     return over_logarithm(log, 1, side.is_infinite) if of_logarithm else in_balls(log)
 
@@ -202,7 +219,7 @@ def _converges(side: Side, exponent: sympy.Expr) -> bool:
 
 
 def doublings(first: int) -> Iterator[int]:
-    """Exponents of 2 from the first on, in steps that grow, up to a limit."""
+    """Exponents of 2 from the first on to 2²⁴, in steps that grow by an eighth."""
     step = 4
     while first < _LAST_DOUBLING:
         deadline.check()
@@ -211,7 +228,7 @@ def doublings(first: int) -> Iterator[int]:
 
 
 def sides(first: Kernel, second: Kernel) -> list[Side]:
-    """The halves of all pieces on which a density is positive."""
+    """The halves of all pieces on which a density is positive, from left to right."""
     halves: list[Side] = []
     for low, high in pairwise(_all_cuts(first, second)):
         logs = [k.log if k.covers(low, high) else None for k in (first, second)]
@@ -221,6 +238,7 @@ def sides(first: Kernel, second: Kernel) -> list[Side]:
 
 
 def _all_cuts(*kernels: Kernel) -> list[Cut]:
+    """The cuts of all kernels and their corners between these, rising."""
     cuts = {cut for kernel in kernels for cut in kernel.cuts}
     low, high = min(cuts), max(cuts)
     inside = {c for kernel in kernels for c in corners(kernel.log) if low < c < high}
@@ -228,7 +246,10 @@ def _all_cuts(*kernels: Kernel) -> list[Cut]:
 
 
 def corners(log: sympy.Expr) -> Iterator[Fraction]:
-    """Yield where the argument of an Abs, or two of a Min or Max, change signs, if linear."""
+    """Where the argument of an Abs, or the difference of two of a Min or Max, is 0, if linear in x.
+
+    Others are not found; the author of a density gives them as cuts.
+    """
     for node in log.atoms(sympy.Abs, sympy.Min, sympy.Max):
         pairs = [(node.args[0], sympy.Integer(0))]
         if not isinstance(node, sympy.Abs):
@@ -240,7 +261,7 @@ def corners(log: sympy.Expr) -> Iterator[Fraction]:
 
 
 def _line(expression: sympy.Expr) -> tuple[Fraction, Fraction] | None:
-    """(c, d) of cx + d with rational c and d."""
+    """(c, d) of cx + d with rational c and d; None for another expression."""
     flat = sympy.expand(expression)
     slope = flat.coeff(symbols.x, 1)
     rest = flat - slope * symbols.x
@@ -250,6 +271,7 @@ def _line(expression: sympy.Expr) -> tuple[Fraction, Fraction] | None:
 
 
 def _halves(logs: Iterable[sympy.Expr | None], low: Cut, high: Cut) -> list[Side]:
+    """Both halves of a piece: from its middle, or from 1 inside its finite end, or from 0."""
     if low == -INFINITY:
         middle = Fraction(0) if high == INFINITY else Fraction(high) - 1
     else:
@@ -259,7 +281,10 @@ def _halves(logs: Iterable[sympy.Expr | None], low: Cut, high: Cut) -> list[Side
 
 
 def _half(logs: list[sympy.Expr | None], middle: Fraction, end: Cut, sign: int) -> Side:
-    """Write a half in t, the distance from its end, or from the middle if that is infinite."""
+    """The half in t, the distance from its end, or from the middle if that end is infinite.
+
+    `sign` is 1 for the left half and −1 for the right one.
+    """
     extent: Cut = INFINITY
     origin, step = middle, -sign * symbols.t
     if math.isfinite(end):
@@ -301,9 +326,14 @@ def _settled(log: sympy.Expr, middle: Fraction, low: Cut, high: Cut) -> sympy.Ex
 #
 # Integrals of functions of two densities over one side, certified.
 
-_EVALUATIONS = 60_000  # of an integrand on one stretch
-_MOST_OF_A_RULE = 500  # flint leaves out a rule whose evaluations would pass the limit
-_BEND = 64  # from this Y on the logarithm of the distance is the variable
+#: Evaluations of an integrand on one stretch, some seconds; more are refused by PrecisionError.
+_MOST_EVALUATIONS = 60_000
+#: Evaluations of flint's longest rule: flint leaves out a rule that would pass the limit, so that
+#: an integral that came so close to it may not be resolved.
+_MOST_OF_A_RULE = 500
+#: From this distance T on the logarithm of T is the variable of an integral to ∞.
+_LOG_FROM = 64
+#: log p, log q, log p − log q and a log p + b log q as functions of a jet; None for unknown ones.
 Evaluators = tuple[Evaluator | None, ...]
 #: (coefficient, a, b): the integrand is at most the sum of coefficient · p^a q^b beyond a point.
 Bounds = list[tuple[arb, Fraction, Fraction]]
@@ -312,7 +342,7 @@ Bounds = list[tuple[arb, Fraction, Fraction]]
 class DensityLogs(NamedTuple):
     """Logs are log p, log q, log p − log q and a log p + b log q, as jets or balls.
 
-    None without a density.
+    None stands for what needs a density that is 0 here, or powers that are not there.
     """
 
     p: Any
@@ -322,17 +352,20 @@ class DensityLogs(NamedTuple):
 
 
 class Integrand:
-    """An integrand is a function of two densities p and q: `combine` of its `parts`' values."""
+    """An integrand is a function of two densities p and q: `combine` of its `parts`' values.
+
+    Both densities are divided by their integrals before.
+    """
 
     #: (a, b): p^a q^b is in the function; its logarithm is then given to `parts` as one formula.
     powers: tuple[Fraction, Fraction] | None = None
 
     def parts(self, logs: DensityLogs) -> list[Any]:
-        """What the function is made of."""
+        """Jets of which `combine` makes the function, each enclosed by mean values of its own."""
         raise NotImplementedError
 
     def combine(self, parts: list[acb]) -> acb:
-        """The function from the values of its parts."""
+        """The function from the values of its parts, continued analytically."""
         raise NotImplementedError
 
     def real(self, logs: DensityLogs) -> arb:
@@ -340,25 +373,31 @@ class Integrand:
         return self.combine([acb(part) for part in self.parts(logs)]).real
 
     def bounds(self, side: Side) -> Bounds:
-        """What bounds the function on the side."""
+        """Terms whose sum bounds the function's modulus everywhere on the side."""
         raise NotImplementedError
 
     def covers(self, side: Side) -> list[Bounds]:
-        """Each of these bounds it, one here and another there."""
+        """Several such bounds, each of which holds everywhere; one is the smaller here or there."""
         return [self.bounds(side)]
 
     def mp_value(self, mp: MPContext, log_p: Number, log_q: Number) -> Number:
-        """The function in mpmath; a logarithm is −∞ where the density is 0."""
+        """The function in mpmath, uncertified; a logarithm is −∞ where the density is 0."""
         raise NotImplementedError
 
     def diverges(self, side: Side) -> bool:
-        """Is its integral over the side proved to be infinite?"""
+        """Is its integral over the side proved to be infinite? False where it is proved finite.
+
+        PrecisionError where neither is proved.
+        """
         return not side.is_regular and not all(
             side.converges(side.blend(a, b)) for _, a, b in self.bounds(side)
         )
 
     def tail(self, side: Side, shifts: tuple[arb, arb], start: arb) -> arb:
-        """A bound of the integral past a point."""
+        """An upper bound of the modulus of the integral over y >= start, ∞ where none is proved.
+
+        `shifts` are the logarithms of ∫p and ∫q.
+        """
         total = arb(0)
         for coefficient, a, b in self.bounds(side):
             scale = (-ball(a) * shifts[0] - ball(b) * shifts[1]).exp()
@@ -376,7 +415,10 @@ class Stretch:
 
     # Proved in docs/proofs/sampling.md, Lemma mean-value-form.
     def at(self, evaluators: Evaluators, z: acb, analytic: bool) -> acb:
-        """Evaluate the integrand over the ball z, by mean values where that is narrower."""
+        """Enclose the integrand over the ball z, by mean values where that is narrower.
+
+        Not finite where `analytic` is asked and not proved.
+        """
         parts = self._parts(evaluators, Jet(ComplexBalls(analytic), z, acb(1)))
         if not analytic:
             return self.integrand.combine([part.value for part in parts])
@@ -404,12 +446,12 @@ class Stretch:
         return self.integrand.parts(logs)
 
     def integral_between(self, low: arb, high: arb, tolerance: arb) -> arb:
-        """∫ f(T) dT"""
+        """∫ f(T) dT from low to high, to about the absolute tolerance."""
         evaluators = self.side.evaluators_for(self.integrand.powers, of_logarithm=False)
         return integrate(lambda z, a: self.at(evaluators, z, a), low, high, tolerance)
 
     def by_logarithm(self, low: arb, high: arb, tolerance: arb) -> arb:
-        """∫ f(T) dT = ∫ f(e^τ) e^τ dτ, whose factor e^τ is in both densities."""
+        """∫ f(T) dT = ∫ f(e^τ) e^τ dτ from T = low to high, the factor e^τ in both densities."""
         evaluators = self.side.evaluators_for(self.integrand.powers, of_logarithm=True)
         return integrate(lambda z, a: self.at(evaluators, z, a), low.log(), high.log(), tolerance)
 
@@ -421,12 +463,15 @@ class Stretch:
         start, rest = self._cut(envelope, tolerance)
         if not self.side.is_infinite:
             return rest + self.by_logarithm(1 / start, ball(Fraction(extent)), tolerance)
-        bend = start.min(arb(_BEND))
+        bend = start.min(arb(_LOG_FROM))
         rest += self.integral_between(arb(0), bend, tolerance)
         return rest + self.by_logarithm(bend, start, tolerance) if start > bend else rest
 
     def _cut(self, envelope: Callable[[arb], arb], tolerance: arb) -> tuple[arb, arb]:
-        """Choose Y = 2^k beyond which a bound t is below the tolerance; the ball is [−t, t]."""
+        """Y = 2^k beyond which a bound t is below the tolerance, and the ball [−t, t].
+
+        PrecisionError where there is none up to 2^_LAST_DOUBLING.
+        """
         for start in self._starts():
             tail = envelope(start)
             if tail <= tolerance:
@@ -437,11 +482,12 @@ class Stretch:
         )
 
     def _starts(self) -> Iterator[arb]:
+        """Places Y = 2^k from which on the tail may be cut, all inside of the side."""
         start = 1 if self.side.is_infinite else max(1, math.ceil(2 / self.side.extent))
         return (arb(2) ** doubling for doubling in doublings(start.bit_length()))
 
     def rough_size(self) -> arb:
-        """Estimate the size of the integral, mostly from below: it steers, nothing rests on it."""
+        """The size of the integral by f(T)·T at one T, mostly from below: it only steers."""
         places = [Fraction(k, 3) for k in range(-60, 60)]
         if not self.side.is_infinite:
             top = math.log2(self.side.extent)
@@ -455,7 +501,7 @@ class Stretch:
         return arb(self._rough_at(best)).exp() / 16
 
     def _rough_at(self, doubling: Fraction) -> float:
-        """log of f(T)·T at T = 2^doubling."""
+        """log|f(T)·T| at T = 2^doubling in float64, −∞ where it has no value: it only steers."""
         place = arb(2) ** ball(doubling)
         evaluators = self.side.evaluators_for(self.integrand.powers, of_logarithm=False)
         value = abs((self.at(evaluators, acb(place), False).real * place).mid())
@@ -463,7 +509,10 @@ class Stretch:
 
 
 def integrate(at: Callable[[acb, bool], acb], low: arb, high: arb, tolerance: arb) -> arb:
-    """Integrate a function of complex balls by flint, and refuse it after too many evaluations."""
+    """∫ of a function of complex balls by flint, to about the absolute tolerance; certified.
+
+    PrecisionError after `_MOST_EVALUATIONS` evaluations.
+    """
     count = 0
 
     def counted(z: acb, analytic: bool) -> acb:
@@ -472,11 +521,11 @@ def integrate(at: Callable[[acb, bool], acb], low: arb, high: arb, tolerance: ar
         return at(z, analytic)
 
     value = integral(
-        counted, low, high, rel_tol=arb(0), abs_tol=tolerance.mid(), eval_limit=_EVALUATIONS
+        counted, low, high, rel_tol=arb(0), abs_tol=tolerance.mid(), eval_limit=_MOST_EVALUATIONS
     )
-    if count >= _EVALUATIONS - _MOST_OF_A_RULE:
+    if count >= _MOST_EVALUATIONS - _MOST_OF_A_RULE:
         raise PrecisionError(
-            f"an integral: not resolved with {_EVALUATIONS:,} evaluations",
+            f"an integral: not resolved with {_MOST_EVALUATIONS:,} evaluations",
             remedy=(
                 "ask for fewer digits, "
                 "or give the points where the densities are not smooth as cuts"
@@ -486,6 +535,7 @@ def integrate(at: Callable[[acb, bool], acb], low: arb, high: arb, tolerance: ar
 
 
 def _width(z: acb) -> arb:
+    """The radius of the real part and that of the imaginary one, added."""
     return z.real.rad() + z.imag.rad()
 
 
@@ -493,16 +543,19 @@ def _width(z: acb) -> arb:
 #
 # The supremum of log(p/q) by branch and bound, with what happens at the ends proved.
 
-_BOXES = 40_000  # looked at before it is given up
-_SUPREMUM_FARTHEST = 2**12  # 2^_FARTHEST is where a limit at an end is read off
+#: Boxes that are looked at before a supremum is given up by PrecisionError, after some seconds.
+_MOST_BOXES = 40_000
+#: Up to 2^_LAST_LIMIT_DOUBLING a limit at an end is read off; beyond it PrecisionError is raised.
+_LAST_LIMIT_DOUBLING = 2**12
 
 
 # Proved in docs/proofs/sampling.md, Lemma log-ratio-supremum.
 @steered_by_floats
 def largest_log_ratio(sides: list[Side], bits: int) -> arb:
-    """Enclose sup log(p/q), without constants, by branch and bound to `bits` bits.
+    """Enclose sup log(p/q) of the kernels, without their constants, to an absolute 2^−bits.
 
-    ∞ where that is proved, else PrecisionError.
+    ∞ where that is proved; PrecisionError where nothing is found. NaN only where the log-ratio has
+    no value at some point.
     """
     sides = [side for side in sides if side.logs[0] is not None]
     if any(side.logs[1] is None for side in sides):
@@ -521,7 +574,7 @@ def largest_log_ratio(sides: list[Side], bits: int) -> arb:
 
 
 def _middle_part(side: Side, start: arb) -> tuple[arb, arb]:
-    """What lies before y = start, as an interval of T."""
+    """The T before y = start, from low to high."""
     if side.is_infinite:
         return arb(0), start
     low = arb(0) if side.is_regular else 1 / start
@@ -529,14 +582,17 @@ def _middle_part(side: Side, start: arb) -> tuple[arb, arb]:
 
 
 def _end(side: Side, bits: int) -> tuple[arb, arb]:
-    """Return Y and the supremum over y >= Y: −∞ where it is that at Y, ∞ where there is none."""
+    """Y and the supremum of log(p/q) over y >= Y: −∞ where the value at Y is it, ∞ where it is.
+
+    PrecisionError where nothing is proved up to 2^_LAST_LIMIT_DOUBLING.
+    """
     if side.is_regular:
         return arb(1), arb("-inf")
     ratio = side.blend(Fraction(1), Fraction(-1))
     evaluate = side.at_end(ratio)
     first = 0 if side.is_infinite else max(1, math.ceil(2 / side.extent)).bit_length()
     for doubling in doublings(first):
-        if doubling > _SUPREMUM_FARTHEST:
+        if doubling > _LAST_LIMIT_DOUBLING:
             break
         start = arb(2) ** doubling
         jet = evaluate(Germs(start).variable())
@@ -556,7 +612,10 @@ def _end(side: Side, bits: int) -> tuple[arb, arb]:
 
 
 def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], attained: arb, bits: int) -> arb:
-    """Compute the largest value over the boxes and `attained`, a value or a limit."""
+    """Enclose the largest of the values over the boxes and of `attained`, to an absolute 2^−bits.
+
+    `attained` is a value or a limit, −∞ for none. PrecisionError after `_MOST_BOXES` boxes.
+    """
     tolerance = arb(2) ** -bits
     pending, looked = [], 0
     for ratio, low, high in boxes:
@@ -568,9 +627,10 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], attained: arb
         deadline.check()
         ratio, low, high = pending.pop()
         looked += 1
-        if looked > _BOXES:
+        if looked > _MOST_BOXES:
             raise PrecisionError(
-                f"order ∞: the supremum of the log-ratio was not found within {_BOXES:,} boxes",
+                "order ∞: the supremum of the log-ratio was not found within "
+                f"{_MOST_BOXES:,} boxes",
                 remedy="ask for fewer digits, or at a finite order",
             )
         middle = arb(((low + high) / 2).mid())
@@ -598,53 +658,65 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], attained: arb
 #
 # Orders are compared by it, and no answer rests on it: nothing is said of how far it is off.
 
-_BITS = 64
-_REACH = 5.0  # of the double exponential rule, on both sides of 0
-_FIRST, _LAST = 64, 4096  # steps of the coarsest and of the finest rule
-_NOTHING = np.array([[-np.inf], [-np.inf], [0.0]])  # where a logarithm is not known
-_ALIKE = 1e-13  # the difference of two logarithms of which the finer one is taken
+#: Bits of the balls that logarithms at nodes are rounded from.
+_NODE_BITS = 64
+#: The double exponential rule goes from −5 to 5 in its variable s, where its weights are e^{−230}.
+_RULE_REACH = 5.0
+#: Steps of the coarsest and of the finest rule on each side, powers of 2.
+_FEWEST_STEPS, _MOST_STEPS = 64, 4096
+#: A node where a logarithm is not known counts as if both densities were 0.
+_UNKNOWN_LOGS = np.array([[-np.inf], [-np.inf], [0.0]])
+#: Two rules agree if their logarithms differ by this share, or by this much where they are below 1.
+_AGREEMENT = 1e-13
 
 
 @dataclass(frozen=True)
 class DensityNodes:
-    """Nodes have log(p/q) and the logarithms of q's weights, both densities summing to 1."""
+    """Nodes have log(p/q) and the logarithms of q times the weights, in float64.
+
+    p and q are divided by their sums over the nodes.
+    """
 
     log_ratio: np.ndarray
     log_weight: np.ndarray
 
     def log_excess(self, gamma: float, power: float) -> float:
-        """log(E_Q[(m/q)^β] − 1), m = (1−γ)q + γp, for β > 1 or β < 0."""
+        """log(E_Q[(m/q)^β] − 1) over these nodes, m = (1−γ)q + γp, for β > 1 or β < 0."""
         numbers = (FLOAT64.number(np.asarray(x)) for x in (gamma, self.log_ratio, power - 1))
         gap = FLOAT64.power_gap(*numbers)
         return float((LogNumber(1.0, self.log_weight) * gap).total().log)
 
 
 class Rules:
-    """Rules have more and more nodes over the sides of two densities, positive together."""
+    """Rules in float64 of more and more nodes over the sides of two densities, which steer.
+
+    Both densities are positive on every side. The nodes of each rule are kept.
+    """
 
     def __init__(self, sides: Iterable[Side]) -> None:
         self.sides = list(sides)
-        #: Up to which power of p/q its mean is known to be finite.
+        #: E_Q[(m/q)^β] is known to be finite up to this β > 1, which callers raise.
         self.finite_to = Fraction(1)
         self._known: dict[int, DensityNodes] = {}
 
     def log_excess(self, gamma: float, power: float) -> float:
-        """Compute log(E_Q[(m/q)^β] − 1) by the first rule that agrees with the one before.
+        """log(E_Q[(m/q)^β] − 1) by the first rule that agrees with the one before, or the finest.
 
-        Or by the last one.
+        The caller has proved that it is finite, for β > 1 or β < 0.
         """
         before = math.nan
-        for steps in (2**k for k in range(_FIRST.bit_length() - 1, _LAST.bit_length())):
+        exponents = range(_FEWEST_STEPS.bit_length() - 1, _MOST_STEPS.bit_length())
+        for steps in (2**k for k in exponents):
             value = self.nodes(steps).log_excess(gamma, power)
-            if abs(value - before) <= _ALIKE * max(1.0, abs(value)):
+            if abs(value - before) <= _AGREEMENT * max(1.0, abs(value)):
                 break
             before = value
         return value
 
     def nodes(self, steps: int) -> DensityNodes:
-        """The rule of so many steps on each side."""
+        """The rule of so many steps on each side, which is kept."""
         if steps not in self._known:
-            with precision(_BITS):
+            with precision(_NODE_BITS):
                 parts = [_on(side, steps) for side in self.sides]
             log_p, log_q, log_ratio = np.concatenate(parts, axis=1)
             off = _log_total(log_p) - _log_total(log_q)
@@ -653,14 +725,14 @@ class Rules:
 
 
 def _log_total(logs: np.ndarray) -> float:
-    """log Σ e^x"""
+    """log Σ e^x of an array."""
     top = logs.max()
     return float(top + np.log(np.exp(logs - top).sum()))
 
 
 def _on(side: Side, steps: int) -> np.ndarray:
-    """Compute log p and log q with the rule's weights, and log(p/q), at its nodes."""
-    s = _REACH * ((2 * np.arange(steps) + 1) / steps - 1)
+    """log(wp), log(wq) and log(p/q) at the nodes of one side, w the weights: three rows."""
+    s = _RULE_REACH * ((2 * np.arange(steps) + 1) / steps - 1)
     if side.is_infinite:
         log_place = np.pi / 2 * np.sinh(s)
         log_weight = log_place + np.log(np.pi / 2 * np.cosh(s))
@@ -671,7 +743,7 @@ def _on(side: Side, steps: int) -> np.ndarray:
     places = [arb(x).exp() for x in log_place]
     logs = np.array([[float(real_value(at, y)) for y in places] for at in side.evaluators if at])
     logs[:2] += log_weight
-    return np.where(np.isfinite(logs).all(axis=0), logs, _NOTHING)
+    return np.where(np.isfinite(logs).all(axis=0), logs, _UNKNOWN_LOGS)
 
 
 # --- expectations
@@ -687,10 +759,14 @@ def _on(side: Side, steps: int) -> np.ndarray:
 # Tails are bounded by ∫ p^a q^b: x^β and x log x are convex, so that m^β q^{1−β} <= (1−γ)q +
 # γp^β q^{1−β}, and m >= (1−γ)q. docs/proofs/sampling.md, Lemma density-tails.
 
-Value = TypeVar("Value", Jet, arb)  # of the functions: with a derivative, or alone
+#: The number that a function is of, with a derivative, or alone.
+Value = TypeVar("Value", Jet, arb)
 _ZERO, _ONE = Fraction(0), Fraction(1)
-_ROUNDS = 6
-_NEAR = 0.5  # the |u| up to which terms are summed as functions of u
+#: Rounds of an integral, each in half as many bits again, before PrecisionError is raised.
+_MOST_ROUNDS = 6
+#: Up to this |u| terms are summed as functions of u = γ(p/q − 1), as they cancel to u².
+_SMALL_U = 0.5
+#: The η that are tried in log r <= r^η/(eη), from the one of the lightest bound on.
 _TILTS = tuple(Fraction(1, 2**k) for k in (3, 8, 16, 32, 64))
 
 
@@ -714,7 +790,7 @@ class Mass(Integrand):
 # Proved in docs/proofs/sampling.md, Lemma density-integrands.
 @dataclass(frozen=True)
 class MixtureIntegrand(Integrand):
-    """A function of m = (1−γ)q + γp has 0 < γ <= 1."""
+    """A function of p and q whose integral is a mean over q of m/q, m = (1−γ)q + γp; 0 < γ <= 1."""
 
     gamma: Fraction
 
@@ -729,9 +805,9 @@ class MixtureIntegrand(Integrand):
             return mp.exp(log_q) * self.function(u, log_m, mp.expm1, mp.mpf)
 
     def real(self, logs: DensityLogs) -> arb:
-        """Where m is next to q, from what the logarithms are apart: the terms cancel to u²."""
+        """The function at a point, by u = γ(p/q − 1) where that is small: terms cancel to u²."""
         u: arb = ball(self.gamma) * logs.ratio.expm1()
-        if not abs(u) < _NEAR:
+        if not abs(u) < _SMALL_U:
             return super().real(logs)
         value: arb = logs.q.exp() * self.function(u, u.log1p(), BALL.expm1, arb)
         return value
@@ -743,20 +819,26 @@ class MixtureIntegrand(Integrand):
         expm1: Callable[[Number], Number],
         whole: Callable[[int], Number],
     ) -> Number:
-        """The function of u = γ(p/q − 1) and log(1+u), over q; `whole` makes a number of an int."""
+        """The function over q, of u = γ(p/q − 1) and log(1+u).
+
+        `expm1` and `whole`, which makes a number of an int, are those of the arithmetic.
+        """
         raise NotImplementedError
 
     def plain_beyond(self, mp: MPContext, gamma: Number) -> Number:
-        """The expectation over p, where q is 0."""
+        """The function over p, where q is 0; ∞ unless a subclass says otherwise."""
         return mp.inf
 
     def log_mixture(self, log_ratio: Value) -> Value:
-        """log(m/q)"""
+        """log(m/q) from log(p/q)."""
         leads, rest = self.log_mean_ratio(log_ratio)
         return log_ratio + rest if leads else rest
 
     def log_mean_ratio(self, log_ratio: Value) -> tuple[bool, Value]:
-        """(does p lead?, log(m/p) if so, else log(m/q)); either continues the real function."""
+        """Whether γp leads in m at the middle, and log(m/p) if so, else log(m/q).
+
+        Either choice continues the real function analytically.
+        """
         if self.gamma == 1:
             return True, constant(log_ratio, 0)
         logs = [_log(share, ctx.prec) for share in self._shares]
@@ -767,18 +849,18 @@ class MixtureIntegrand(Integrand):
 
     @cached_property
     def _shares(self) -> tuple[Fraction, Fraction]:
-        """γ and 1 − γ"""
+        """The shares γ and 1 − γ of p and q in m."""
         return self.gamma, 1 - self.gamma
 
 
 @lru_cache(256)
 def _log(x: Fraction, bits: int) -> arb:
-    """log x at the current precision, which is `bits`."""
+    """log x at the current precision, which `bits` names so that it is remembered with it."""
     return ball(x).log()
 
 
 def constant(like: Value, value: int | arb) -> Value:
-    """A constant among such jets or balls."""
+    """The constant as a number like `like`: a jet of slope 0, or a ball."""
     return Jet(like.sort, acb(value), acb(0)) if isinstance(like, Jet) else arb(value)
 
 
@@ -878,7 +960,7 @@ class Entropy(MixtureIntegrand):
         return ((1 + u) * log_m if u > -1 else 0) - u
 
     def bounds(self, side: Side) -> Bounds:
-        """γ p log⁺(p/q) + γq, log r <= r^η/(eη); without a proof of that, see `tail`."""
+        """γ p log⁺(p/q) + γq by log r <= r^η/(eη); without an η the first term is in `tail`."""
         gamma = ball(self.gamma)
         plain = [(gamma, _ZERO, _ONE)]
         if side.logs[0] is None:
@@ -889,7 +971,7 @@ class Entropy(MixtureIntegrand):
         return [*plain, (gamma / (ball(tilt) * arb(1).exp()), 1 + tilt, -tilt)]
 
     def _tilt(self, side: Side) -> Fraction | None:
-        """An η for which p^{1+η} q^{−η} has a finite integral."""
+        """An η for which p^{1+η} q^{−η} is proved to have a finite integral; None if none does."""
         return next((eta for eta in _TILTS if side.converges(side.blend(1 + eta, -eta))), None)
 
     def diverges(self, side: Side) -> bool:
@@ -902,7 +984,7 @@ class Entropy(MixtureIntegrand):
         return not side.converges(collected(side.blend(_ONE, _ZERO) + ratio))
 
     def tail(self, side: Side, shifts: tuple[arb, arb], start: arb) -> arb:
-        """Bound the integral past a point, without a tilt by the growth of log(p/q)."""
+        """An upper bound of the integral over y >= start; without a tilt by how log(p/q) grows."""
         total = super().tail(side, shifts, start)
         if side.logs[0] is None or self._tilt(side) is not None:
             return total
@@ -955,7 +1037,7 @@ class ReverseEntropy(MixtureIntegrand):
 
 @dataclass(frozen=True)
 class ChiDivergence(Integrand):
-    """The χ-divergence is E_Q[(p/q − 1)^l] for a whole l >= 2."""
+    """The χ-moment is E_Q[(p/q − 1)^l] for a whole l >= 2, of either sign for odd l."""
 
     l: int
 
@@ -976,20 +1058,21 @@ class ChiDivergence(Integrand):
         return side.logs[1] is None or super().diverges(side)
 
 
+#: () ↦ log ∫p and log ∫q at the current precision.
 LogTotals = Callable[[], tuple[arb, arb]]
 
 
 @steered_by_floats
 def expectation(pieces: list[Side], integrand: Integrand, log_totals: LogTotals, bits: int) -> arb:
-    """Integrate to a relative accuracy of `bits` bits; ∞ where that is proved.
+    """The integral over all pieces to a relative accuracy of `bits` bits; ∞ where that is proved.
 
-    `log_totals` are the logarithms of ∫p and ∫q at the current precision. PrecisionError where
-    the accuracy is not reached: the value may be 0.
+    `log_totals` gives log ∫p and log ∫q at the current precision. PrecisionError where the
+    accuracy is not reached: the value may be 0.
     """
     if any(integrand.diverges(side) for side in pieces):
         return arb("inf")
     working, size = bits + 40, None
-    for _ in range(_ROUNDS):
+    for _ in range(_MOST_ROUNDS):
         with ctx.workprec(working):
             shifts = log_totals()
             stretches = [Stretch(side, integrand, shifts) for side in pieces]
@@ -1017,6 +1100,7 @@ def mass(kernel: Kernel, bits: int) -> arb:
 
 
 def _total(stretches: list[Stretch], integrand: Integrand, tolerance: arb) -> arb:
+    """The integral over all stretches, each to about the absolute tolerance."""
     total = arb(0)
     for stretch in stretches:
         envelope = partial(integrand.tail, stretch.side, stretch.shifts)
@@ -1028,11 +1112,17 @@ def _total(stretches: list[Stretch], integrand: Integrand, tolerance: arb) -> ar
 #
 # The expectations of `expectations` for two laws on 0, 1, 2, …, by sums with proved tails.
 
+#: Terms of a sum, some seconds; more are refused by PrecisionError.
 _MOST_TERMS = 200_000
-_FARTHEST_WHOLE = 2**64  # summit of the terms
-_DISCRETE_ROUNDS = 8
-_SPARE = 80  # bits: where some 40 are lost a second round would double the time
-_MOST_LOST_BITS = 4096  # of a sum whose first terms cancel
+#: The k at which a term may be largest; a farther one is refused by PrecisionError.
+_LARGEST_SUMMIT = 2**64
+#: Rounds of a sum, each in half as many bits again, before PrecisionError is raised.
+_MOST_SUM_ROUNDS = 8
+#: Bits of the first round beyond those asked for: some 40 are often lost, and a second round would
+#: double the time.
+_SPARE_BITS = 80
+#: Bits that a sum whose first terms cancel may lose, beyond 16 times those asked for.
+_MOST_LOST_BITS = 4096
 
 
 @dataclass(frozen=True)
@@ -1044,7 +1134,7 @@ class Progression:
     factorial: bool
 
     def formula(self, k: int | sympy.Symbol) -> sympy.Expr:
-        """log p_k."""
+        """log p_k as an expression."""
         log = self.start + k * sympy.log(sympy.Rational(self.step.numerator, self.step.denominator))
         return log - sympy.log(sympy.factorial(k)) if self.factorial else log
 
@@ -1057,7 +1147,7 @@ class Progression:
 
     @cached_property
     def _balls(self) -> dict[int, tuple[arb, arb]]:
-        """By precision: to look them up by a step of 10,000 digits takes longer than a term."""
+        """`balls` by precision in bits, kept here: a cache would compare steps of 10,000 digits."""
         return {}
 
 
@@ -1074,11 +1164,11 @@ class ProgressionSeries:
     is_regular = False
 
     def blend(self, a: Fraction, b: Fraction) -> tuple[Fraction, Fraction]:
-        """p^a q^b"""
+        """The exponent of p^a q^b, which is known by its powers."""
         return a, b
 
     def converges(self, powers: tuple[Fraction, Fraction]) -> bool:
-        """Is Σ p^a q^b finite?"""
+        """Is Σ p^a q^b finite, a + b = 1? It is decided exactly."""
         first, second = self.logs
         if first.factorial:
             return True
@@ -1093,7 +1183,7 @@ class ProgressionSeries:
         return self._term(powers, start) / (1 - quotient) if quotient < 1 else arb("inf")
 
     def head(self, powers: tuple[Fraction, Fraction], end: int) -> arb:
-        """A bound of Σ p^a q^b over k < end; ∞ where the quotients are not above 1 there."""
+        """A bound of Σ p^a q^b over k < end, end > 0; ∞ unless the quotients are above 1 there."""
         quotient = self._rate(powers)
         if self.logs[0].factorial:
             quotient /= end
@@ -1105,6 +1195,7 @@ class ProgressionSeries:
         return (ball(powers[0]) * first + ball(powers[1]) * second).exp()
 
     def _term(self, powers: tuple[Fraction, Fraction], k: int) -> arb:
+        """p^a q^b at k."""
         log_p, log_q = self._logs(k)
         return (ball(powers[0]) * log_p + ball(powers[1]) * log_q).exp()
 
@@ -1114,11 +1205,14 @@ class ProgressionSeries:
         return [start + k * step - shared for start, step in (log.balls for log in self.logs)]
 
     def expectation(self, integrand: Integrand, bits: int) -> arb:
-        """Sum the integrand to a relative accuracy of `bits` bits; ∞ where it diverges."""
+        """Σ of the integrand to a relative accuracy of `bits` bits; ∞ where it diverges.
+
+        PrecisionError where the accuracy is not reached: the value may be 0.
+        """
         if integrand.diverges(self):  # type: ignore[arg-type]
             return arb("inf")
-        working, most = bits + _SPARE, 16 * bits + _MOST_LOST_BITS
-        for _ in range(_DISCRETE_ROUNDS):
+        working, most = bits + _SPARE_BITS, 16 * bits + _MOST_LOST_BITS
+        for _ in range(_MOST_SUM_ROUNDS):
             with ctx.workprec(working):
                 value = self._total(integrand, bits)
             reached = max(-bits, value.rel_accuracy_bits())
@@ -1133,7 +1227,10 @@ class ProgressionSeries:
         )
 
     def _total(self, integrand: Integrand, bits: int) -> arb:
-        """Sum terms from k = 0 on, but for stretches that are proved to be small beside the sum."""
+        """Σ over k = 0, 1, …, but for stretches proved to be small beside the sum, which widen it.
+
+        PrecisionError after `_MOST_TERMS` terms.
+        """
         steps = [part.balls[1] for part in self.logs]
         summits = self._summits(integrand)
         highest = max((abs(_at(integrand, self._logs(k)).mid()) for k in summits), default=arb(0))
@@ -1159,19 +1256,19 @@ class ProgressionSeries:
         raise _too_long()
 
     def _summits(self, integrand: Integrand) -> list[int]:
-        """List where the bounds of the integrand are largest, the farthest first.
+        """The k at which the bounds of the integrand are largest, the farthest first: they steer.
 
-        Without factorials there are none, as all terms fall.
+        Without factorials there are none, as all terms fall. PrecisionError beyond 2⁶⁴.
         """
         if not self.logs[0].factorial:
             return []
         rates = [self._rate((a, b)) for _, a, b in integrand.bounds(self)]  # type: ignore[arg-type]
-        if not all(rate < _FARTHEST_WHOLE for rate in rates):
+        if not all(rate < _LARGEST_SUMMIT for rate in rates):
             raise _too_long()
         return sorted({int(rate.mid().floor().fmpz()) for rate in rates}, reverse=True)
 
     def _between(self, integrand: Integrand, start: int, end: int | None) -> arb:
-        """Bound the integrand's sum over start <= k < end, to ∞ without an end."""
+        """An upper bound of Σ |integrand| over start <= k < end, to ∞ where `end` is None."""
 
         def power(a: Fraction, b: Fraction) -> arb:
             after = self.tail((a, b), start)
@@ -1186,7 +1283,7 @@ class ProgressionSeries:
         return abs(first)
 
     def plain(self, ctx: MpmathArithmetic, integrand: Integrand) -> Number:
-        """Sum in mpmath's arithmetic, to the last term that counts there."""
+        """Σ in mpmath's arithmetic, to the last term that counts there; nothing is certified."""
         starts = [ctx.number(log.start) for log in self.logs]
         steps = [ctx.log(ctx.number(log.step)) for log in self.logs]
         with ctx.mp.workprec(3 * ctx.bits):
@@ -1205,6 +1302,7 @@ class ProgressionSeries:
 
 
 def _too_long() -> PrecisionError:
+    """The error, to be raised, of a sum of too many terms."""
     return PrecisionError(
         f"a sum: found more than {_MOST_TERMS:,} terms that count, needed fewer",
         remedy="take laws of smaller means",
@@ -1212,7 +1310,7 @@ def _too_long() -> PrecisionError:
 
 
 def _before(summit: int, bits: int) -> int:
-    """From where on a law of Poisson's kind with this mean has all but 2^−bits of its mass."""
+    """About the k from which on a Poisson law of this mean has all but 2^−bits of its mass."""
     return max(0, summit - 2 - math.isqrt(2 * (bits + 24) * (summit + 1)))
 
 
@@ -1227,13 +1325,16 @@ def _at(integrand: Integrand, logs: list[arb]) -> arb:
 #
 # The integrals of densities by mpmath's quadrature: the second engine, nothing is certified.
 
-_DEPTH = 40
-_PIECES = 1 << 11  # of one stretch, each a rule of some hundred values
-_PLAIN_FARTHEST = 1 << 12
+#: Halvings of a piece, after which its value is taken as it is.
+_MOST_HALVINGS = 40
+#: Pieces of one stretch, each a rule of some hundred values; more are refused.
+_MOST_PIECES = 1 << 11
+#: Stretches between powers of 2, after which the rest is left out.
+_MOST_STRETCHES = 1 << 12
 
 
 def plain_mass(ctx: MpmathArithmetic, kernel: Kernel) -> Number:
-    """∫ e^log between the cuts."""
+    """∫ e^log between the cuts, uncertified."""
     zero = ctx.number(0)
     return plain_expectation(ctx, sides(kernel, kernel), Mass(), (zero, zero))
 
@@ -1241,7 +1342,7 @@ def plain_mass(ctx: MpmathArithmetic, kernel: Kernel) -> Number:
 def plain_expectation(
     ctx: MpmathArithmetic, pieces: list[Side], integrand: Integrand, totals: tuple[Number, Number]
 ) -> Number:
-    """Integrate in mpmath's arithmetic `ctx`, stretch by stretch between powers of 2."""
+    """The integral in mpmath's arithmetic `ctx`, uncertified; `totals` are log ∫p and log ∫q."""
     mp = ctx.mp
     with mp.workprec(ctx.bits + 20):
         total, tolerance = mp.mpf(0), mp.mpf(2) ** -(mp.prec - 16)
@@ -1281,7 +1382,7 @@ class Quadrature:
     def stretch_sum(self, start: Number, factor: Number, scale: Number) -> Number:
         """Sum over stretches whose ends grow or shrink by the factor."""
         total, small = self.mp.mpf(0), 0
-        for _ in range(_PLAIN_FARTHEST):
+        for _ in range(_MOST_STRETCHES):
             end = start * factor
             part = self.adaptive(start, end, scale + abs(total))
             total += part if factor > 1 else -part
@@ -1294,19 +1395,20 @@ class Quadrature:
     def adaptive(self, low: Number, high: Number, scale: Number) -> Number:
         """Integrate by Gauss–Legendre rules, halved until they agree; else PrecisionError."""
         total, pending = self.mp.mpf(0), [(low, high, 0)]
-        for _ in range(_PIECES):
+        for _ in range(_MOST_PIECES):
             if not pending:
                 return total
             a, b, depth = pending.pop()
             value, error = quadrature(
                 self.mp, self.at, [a, b], error=True, method="gauss-legendre", maxdegree=5
             )
-            if depth >= _DEPTH or error <= self.tolerance * (scale + abs(total) + abs(value)):
+            small = self.tolerance * (scale + abs(total) + abs(value))
+            if depth >= _MOST_HALVINGS or error <= small:
                 total += value
             else:
                 middle = (a + b) / 2
                 pending += [(a, middle, depth + 1), (middle, b, depth + 1)]
         raise PrecisionError(
-            f"an integral in mpmath: found no agreement on {_PIECES} pieces",
+            f"an integral in mpmath: found no agreement on {_MOST_PIECES} pieces",
             remedy="ask the engine ball",
         )

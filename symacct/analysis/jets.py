@@ -26,8 +26,10 @@ from symacct.kernel.sums.balls import ball
 # parts are numbers of either sort. Over complex balls the expression is continued analytically from
 # the real line, where every logarithm must be of a positive number: what is not, is not finite.
 
+#: A complex ball that stands for no known value.
 NAN = acb("nan")
 
+#: The function of a jet that an expression states.
 Evaluator = Callable[["Jet"], "Jet"]
 
 
@@ -53,17 +55,17 @@ class Jet:
         return Jet(self.sort, self.value * other.value, slope)
 
     def whole_power(self, n: int) -> Jet:
-        """The power n, of a base of either sign."""
+        """The power n, any whole number, of a base of either sign."""
         slope = self.sort.whole_power(self.value, n - 1) * self.slope
         return Jet(self.sort, self.sort.whole_power(self.value, n), self.sort.number(n) * slope)
 
     def power(self, c: Fraction) -> Jet:
-        """The power c, of a positive base."""
+        """The power c, of a positive base; not finite where that is not proved."""
         slope = self.sort.number(ball(c)) * self.sort.power(self.value, c - 1) * self.slope
         return Jet(self.sort, self.sort.power(self.value, c), slope)
 
     def exp(self) -> Jet:
-        """e to it."""
+        """e to the power of the jet."""
         value = self.sort.exp(self.value)
         return Jet(self.sort, value, value * self.slope)
 
@@ -73,14 +75,14 @@ class Jet:
         return Jet(self.sort, self.sort.log(self.value), inverse * self.slope)
 
     def larger(self, other: Jet) -> Jet:
-        """The larger of both."""
+        """The larger of both jets; its slope is not finite where they may cross."""
         value, slope = self.sort.larger(self, other)
         return Jet(self.sort, value, slope)
 
 
 @dataclass(frozen=True)
 class ComplexBalls:
-    """Complex balls are acb; `analytic` is what flint's integration asks of an integrand."""
+    """Complex balls are acb; with `analytic` what may not be analytic on the ball is not finite."""
 
     analytic: bool = False
 
@@ -152,7 +154,10 @@ class JetsOfBalls:
 
 
 def evaluator(expression: sympy.Expr, symbol: sympy.Symbol | None = None) -> Evaluator:
-    """Make the function of a Jet that the expression states; DomainError for unknown heads."""
+    """The function of a jet that the expression in `symbol`, x by default, states.
+
+    DomainError for functions that no density has.
+    """
     symbol = symbols.x if symbol is None else symbol
     if not expression.has(symbol):
         return _constant(expression)
@@ -173,7 +178,7 @@ def evaluator(expression: sympy.Expr, symbol: sympy.Symbol | None = None) -> Eva
 
 
 def real_value(function: Evaluator, place: arb) -> arb:
-    """The function at a real place."""
+    """The real part of the function's value at a real place, or over a ball of places."""
     value: arb = function(Jet(ComplexBalls(), acb(place), acb(1))).value.real
     return value
 
@@ -184,6 +189,7 @@ def constants(expression: sympy.Expr) -> acb:
 
 
 def _constant(expression: sympy.Expr) -> Evaluator:
+    """The constant function of an expression without the symbol, its value kept by precision."""
     known: dict[int, Any] = {}
 
     def at(x: Jet) -> Jet:
@@ -195,6 +201,7 @@ def _constant(expression: sympy.Expr) -> Evaluator:
 
 
 def _power(expression: sympy.Pow, symbol: sympy.Symbol) -> Evaluator:
+    """The function of a power with a rational exponent; DomainError for another exponent."""
     base, exponent = expression.args
     if not isinstance(exponent, sympy.Rational):
         raise DomainError(f"found {expression} in a density, needed rational exponents")
@@ -224,7 +231,7 @@ def _combinations() -> dict[Any, Callable[..., Jet]]:
 
 
 def log_of(f: sympy.Expr) -> sympy.Expr:
-    """Take the logarithm of f > 0 apart, of its products, powers and exponentials."""
+    """log f of f > 0, taken apart into those of its factors, powers and exponentials."""
     if isinstance(f, sympy.exp):
         return f.args[0]
     if isinstance(f, sympy.Mul) and f.args[0] is not sympy.S.NegativeOne:
@@ -238,7 +245,10 @@ def log_of(f: sympy.Expr) -> sympy.Expr:
 
 
 def _positive_factors(f: sympy.Mul) -> list[sympy.Expr]:
-    """The factors of f, a sign in front given to one that may be negative itself."""
+    """The factors of f > 0, with a negative number's sign given to a sum or the symbol.
+
+    Each factor is then taken to be positive.
+    """
     factors = list(f.args)
     if factors[0].is_negative:
         for i, factor in enumerate(factors[1:], start=1):
@@ -249,7 +259,7 @@ def _positive_factors(f: sympy.Mul) -> list[sympy.Expr]:
 
 
 def log_parts(f: sympy.Expr) -> list[sympy.Expr]:
-    """The logarithms of the terms of a sum of exponentials, each positive; else []."""
+    """The logarithms of the terms of a sum of exponentials, each proved positive; else []."""
     if not isinstance(f, sympy.Add) or not f.has(sympy.exp):
         return []
     parts = []
@@ -262,9 +272,9 @@ def log_parts(f: sympy.Expr) -> list[sympy.Expr]:
 
 
 def _log_of_sum(parts: list[sympy.Expr], symbol: sympy.Symbol) -> Evaluator:
-    """Evaluate log Σ e^g as g_k + log(1 + Σ e^{g−g_k}), g_k the leading term.
+    """log Σ e^g as g_k + log(1 + Σ e^{g−g_k}), g_k the leading term at the middle of the ball.
 
-    So that nothing winds about 0.
+    So the argument of the logarithm does not wind about 0.
     """
     plain = [evaluator(part, symbol) for part in parts]
     gaps = {
@@ -292,7 +302,9 @@ def _log_of_sum(parts: list[sympy.Expr], symbol: sympy.Symbol) -> Evaluator:
 
 _INFINITE = arb("inf")
 _ZERO = arb(0)
-_MANY = 8  # the power of y that an exponential beats
+#: The power of y that an exponential is bounded by: a germ of e^g is y^±8 times an interval, where
+#: g grows or falls. Higher powers hold only farther out.
+_EXPONENTIAL_POWER = 8
 
 
 # Proved in docs/proofs/sampling.md, Lemma germs.
@@ -395,23 +407,25 @@ class Germs:
         return Germ(self.start, f.power * c, f.low ** ball(c), f.high ** ball(c))
 
     def exp(self, f: Germ) -> Germ:
+        """A germ of e^f: by powers of y where f falls or grows, else from e^inf f to e^sup f."""
         if f.power > 0 and f.low > 0:
             return self._growing(f)
         low, high = f.infimum().exp(), f.supremum().exp()
         if f.power > 0 and f.high < 0:
             # y^m e^{c y^p} falls once m <= −cp y^p.
             fall = -f.high * ball(f.power) * self.start ** ball(f.power)
-            if fall >= _MANY:
-                return Germ(self.start, Fraction(-_MANY), _ZERO, high * self.start**_MANY)
+            if fall >= _EXPONENTIAL_POWER:
+                power = Fraction(-_EXPONENTIAL_POWER)
+                return Germ(self.start, power, _ZERO, high * self.start**_EXPONENTIAL_POWER)
         return Germ(self.start, Fraction(0), low, high)
 
     def _growing(self, f: Germ) -> Germ:
-        """e^f >= f^n/n!"""
-        n = max(1, int(_MANY / f.power))
+        """A germ below e^f of a growing f > 0, by e^f >= f^n/n!; without an upper end."""
+        n = max(1, int(_EXPONENTIAL_POWER / f.power))
         return Germ(self.start, f.power * n, f.low**n / arb(n + 1).gamma(), _INFINITE)
 
     def log(self, f: Germ) -> Germ:
-        """log c + p log y, and log y >= log(start)."""
+        """log f from log c + p log y, as log y >= log(start) >= 0; an end is ∞ where unknown."""
         low = f.low.log() if f.low > 0 else -_INFINITE
         high = f.high.log() if f.high.is_finite() and f.high > 0 else _INFINITE
         rise = ball(f.power) * self.start.log()
@@ -435,6 +449,7 @@ class Germs:
 
 
 def _hull(first: Germ, second: Germ) -> Germ:
+    """A germ that holds what either germ holds."""
     power = max(first.power, second.power)
     (a, b), (c, d) = first._scaled(power), second._scaled(power)
     return Germ(first.start, power, a.min(c), b.max(d))
@@ -452,6 +467,7 @@ def _sum(a: arb, b: arb, unknown: arb) -> arb:
 
 
 def _reciprocal(x: arb) -> arb:
+    """1/x of an end that is not 0; 0 for ±∞."""
     return _ZERO if not x.is_finite() else 1 / x
 
 
@@ -459,8 +475,11 @@ def _reciprocal(x: arb) -> arb:
 #
 # The exponents of densities in the distance T from an end, as functions of balls and of germs.
 
-REMEMBERED = 4096  # exponents, of which each order of a pair has a few
-_FAR = arb(2) ** 10  # where a sum shows which of its terms leads
+#: Exponents that are remembered, of which each order of a pair has a few.
+REMEMBERED = 4096
+#: The T, or 1/T at a finite end, at which the largest term of a sum is taken for the leading one;
+#: a wrong one costs sharpness, and no bound.
+_FAR_PLACE = arb(2) ** 10
 
 
 def multiplied_out(expression: sympy.Expr) -> sympy.Expr:
@@ -469,15 +488,21 @@ def multiplied_out(expression: sympy.Expr) -> sympy.Expr:
 
 
 def collected(expression: sympy.Expr) -> sympy.Expr:
-    """Multiplied out, the multiples of each exponential together: what cancels is gone."""
+    """The expression multiplied out, with the multiples of each exponential together.
+
+    So equal terms cancel.
+    """
     flat = sympy.expand(expression)
     heads = flat.atoms(sympy.exp)
     return sympy.collect(flat, sorted(heads, key=str)) if heads else flat
 
 
 def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
-    """Write each log Σ t in a logarithm as log t of the term that leads far out, and a rest."""
-    far = Jet(ComplexBalls(), acb(_FAR if infinite else 1 / _FAR), acb(1))
+    """The exponent with each log Σ t as log t of the term that leads at the end, and a rest.
+
+    A sum whose leading term is not positive there is left as it is.
+    """
+    far = Jet(ComplexBalls(), acb(_FAR_PLACE if infinite else 1 / _FAR_PLACE), acb(1))
 
     def apart(node: sympy.log) -> sympy.Expr:
         total = node.args[0]
@@ -493,20 +518,26 @@ def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
 
 
 def leading_exponent(log: sympy.Expr) -> sympy.Expr:
-    """The logarithm for all T, what leads in logarithms of exponentials added up: it may cancel."""
+    """The exponent with the leading terms of logarithms of exponentials added up, valid at all T.
+
+    So they may cancel.
+    """
     sums = log.atoms(sympy.log)
     led = {log: _leading_apart(log, infinite=True) for log in sums if log_parts(log.args[0])}
     return multiplied_out(log.xreplace(led)) if led else log
 
 
 def over_logarithm(log: sympy.Expr, weight: int, infinite: bool) -> Evaluator:
-    """Make the evaluator in X = log T, with the weight times X added before balls see it."""
+    """The exponent + weight·X as a function of X = log T, added up before balls see it.
+
+    `infinite` says at which end terms lead.
+    """
     apart = _leading_apart(log, infinite).xreplace({symbols.t: sympy.exp(symbols.x)})
     return evaluator(sympy.expand(apart, deep=False) + weight * symbols.x)
 
 
 def in_balls(log: sympy.Expr) -> Evaluator:
-    """Make an evaluator; a polynomial of degree 2 as a(T + h)² + c, sharp over a wide ball."""
+    """The function of T; of a polynomial of degree 2 as a(T + h)² + c, sharp over a wide ball."""
     polynomial = log.as_poly(symbols.t)
     if polynomial is None or not 1 <= polynomial.degree() <= 2 or not log.is_real:
         return evaluator(log, symbols.t)
@@ -517,7 +548,7 @@ def in_balls(log: sympy.Expr) -> Evaluator:
 
 
 def _polynomial(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> Evaluator:
-    """Evaluate a(T + b)² + c, or bT + c where a is 0, of jets of balls."""
+    """The function a(T + b)² + c, or bT + c where a is 0, of jets of balls."""
     known: dict[int, tuple[acb, ...]] = {}
 
     def at(x: Jet) -> Jet:
@@ -534,14 +565,16 @@ def _polynomial(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> Evaluator:
 
 @lru_cache(REMEMBERED)
 def in_distance(exponent: sympy.Expr) -> Evaluator:
+    """The exponent as a function of the distance T, remembered."""
     return evaluator(exponent, symbols.t)
 
 
 @lru_cache(REMEMBERED)
 def at_end(expression: sympy.Expr, infinite: bool, density: bool) -> tuple[Evaluator, ...]:
-    """Make evaluators of the expression in y: what leads at the end set apart, and as it is.
+    """The expression in T as functions of y: with what leads at the end set apart, and as it is.
 
-    A density takes dT = dy/y² in at a finite end, where T = 1/y.
+    They are one function where both forms are alike. y is T, or 1/T at a finite end, where a
+    `density` takes in dT = dy/y².
     """
     turned = expression if infinite else collected(expression.xreplace({symbols.t: 1 / symbols.t}))
     if density and not infinite:

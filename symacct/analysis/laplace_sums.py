@@ -32,24 +32,29 @@ from symacct.kernel.sums.balls import geometric_tail, lowest, rounded_down, up_t
 # and |H(z)| <= H((Re √z)²) <= 1 for |arg z| < π (docs/proofs/allocations.md, Lemma
 # laplace-transform).
 
+#: A real or a complex ball.
 Ball = TypeVar("Ball", arb, acb)
 
-_FAR = 1e4  # where H is a small part of what bounds it, and erfc of a ball soon a wide one
+#: From this |z| on H is bounded by 1/(2z), and erfc of a ball would soon be wide.
+_FAR_ARGUMENT = 1e4
 _HALF = arb(0.5)
-_EXTRA, _ROUNDS = 64, 8  # bits beyond those asked for, which are doubled
+#: Bits beyond those asked for, which are doubled in each round.
+_EXTRA_BITS = 64
+#: Rounds after which moments are given as they are, in wide balls.
+_MOST_ROUNDS = 8
 
 
 def rest(z: Ball) -> Ball:
     """1 − H(z) = √(πz) e^z erfc(√z) = √z U(½, ½, z)."""
     root = z.sqrt()
-    if abs(z) > _FAR:
+    if abs(z) > _FAR_ARGUMENT:
         return root * z.hypgeom_u(_HALF, _HALF)
     return arb.pi().sqrt() * root * z.exp() * root.erfc()
 
 
 def _most(z: arb) -> arb:
-    """At least H(z), z > 0, which is below 1/(2z)."""
-    return 1 - rest(z) if z < _FAR else 1 / (2 * z)
+    """An upper bound of H(z) for a real z > 0, by H(z) < 1/(2z) for large ones."""
+    return 1 - rest(z) if z < _FAR_ARGUMENT else 1 / (2 * z)
 
 
 @dataclass(frozen=True)
@@ -80,12 +85,12 @@ class LaplaceRatio:
         return (8 * (s / 2).sinh() ** 2 + (-s).expm1() ** 2) / 3
 
     def amplitudes(self, u: Ball) -> tuple[Ball, Ball]:
-        """Compute what e^{−ue^{−s}} and e^{−ue^s} are multiplied by in φ(u)."""
+        """The factors of e^{−ue^{−s}} and of e^{−ue^s} in φ(u), |arg u| < π."""
         low, high = self.low, self.high
         return 1 - rest(u * low) / 2, low * rest(u * high) / 2
 
     def most(self, v: arb) -> tuple[arb, arb]:
-        """Bound both amplitudes at any u with (Re √u)² >= v > 0."""
+        """Upper bounds of both amplitudes' moduli at any u with (Re √u)² >= v > 0."""
         low, high = self.low, self.high
         return (1 + _most(v * low)) / 2, low * (1 + _most(v * high)) / 2
 
@@ -102,9 +107,9 @@ class LaplaceRatio:
         ]
 
     def weighted(self, log_u: arb, n: int, bits: int) -> list[arb]:
-        """Compute E[W^k e^{−uW}], 0 <= k <= n, to about so many bits where log u is exact."""
-        extra = _EXTRA
-        for _ in range(_ROUNDS):
+        """E[W^k e^{−uW}] in balls, 0 <= k <= n, to about so many bits where log u is exact."""
+        extra = _EXTRA_BITS
+        for _ in range(_MOST_ROUNDS):
             with ctx.workprec(bits + extra):
                 moments = self._weighted(log_u.exp(), n)
             if min(x.rel_accuracy_bits() for x in moments) >= bits:
@@ -113,7 +118,7 @@ class LaplaceRatio:
         return moments
 
     def _weighted(self, u: arb, n: int) -> list[arb]:
-        """Sum both atoms, and ¼e^{−s/2} ∫ w^{k−3/2} e^{−uw} dw between them.
+        """E[W^k e^{−uW}] from both atoms, and ¼e^{−s/2} ∫ w^{k−3/2} e^{−uw} dw between them.
 
         The integral of k = n+1 is a difference of incomplete gamma functions; by parts each of the
         others follows from the next.
@@ -144,19 +149,26 @@ class LaplaceRatio:
 # − iθ)) it is a trapezoidal sum, and Re √u >= √(μ(1 − sin α)) bounds all
 # (docs/proofs/allocations.md, Lemma laplace-hyperbola).
 
-_HYPERBOLA_BITS, _HYPERBOLA_GUARD = (
-    96,
-    40,
-)  # of what bounds, and of what is summed beyond what is lost
-_LEFT, _RIGHT = (0.8, 0.5, 0.3, 0.15, 0.06, 0.02), (1.0, 1.6, 2.5)  # of the best vertex
-_PART = 2.0  # nats: each error is this much below all of them
-_THETA, _FARTHEST = 0.5, 2000.0
+#: Bits of the balls that bound errors.
+_HYPERBOLA_BITS = 96
+#: Bits of the sum beyond what its cancellation loses.
+_HYPERBOLA_GUARD_BITS = 40
+#: Multiples of the best vertex between which a strip may lie, on the left and on the right.
+_LEFT_SHARES, _RIGHT_SHARES = (0.8, 0.5, 0.3, 0.15, 0.06, 0.02), (1.0, 1.6, 2.5)
+#: Nats by which each of three errors is aimed below all of them.
+_PART_NATS = 2.0
+#: The end θ of a contour is looked for in steps of the first up to the second, else PrecisionError.
+_THETA_STEP, _LAST_THETA = 0.5, 2000.0
 
+#: (Re u, v <= (Re √u)²) ↦ an upper bound of the integrand's modulus times |u|².
 Bound = Callable[[arb, arb], arb]
 
 
 class Plan(NamedTuple):
-    """A plan has the vertex μ of the angle 0, the summed and the largest angle, and the nodes."""
+    """A plan has the vertex μ of the angle 0, the summed and the largest angle, and the nodes.
+
+    Nodes are `step` apart in θ, from 0 to `last`; `log_largest` is about log of the largest term.
+    """
 
     vertex: float
     angle: float
@@ -168,27 +180,27 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bent:
-    """A bent line is a hyperbola, laid for a place K₀ to about e^{log_error}.
+    """A bent line is a hyperbola, laid for a place K₀ to errors of about e^{log_error}.
 
-    Places near it do as well.
+    Places near it do as well. `place` is an exact ball.
     """
 
     ratio: LaplaceRatio
     count: int
-    place: arb  # exact
+    place: arb
     log_error: float
 
     @property
     def ends(self) -> int:
-        """Count how many ratios may be the largest, which is the degree of the sum's polynomial."""
+        """How many ratios may be the largest, which is the degree of the sum's polynomial."""
         return max(self._most(self.place) or 0, 0)
 
     def value(self, place: arb) -> arb:
-        """Compute E(K − S)₊, at flint's precision at most; NaN where that does not tell k."""
+        """E(K − S)₊ in a ball, at flint's precision at most; NaN where that does not tell k."""
         lost = max(self.plan.log_largest - self.log_error, 0.0) / math.log(2)
         grown = math.log2(1 + self.plan.vertex * float(self.place)) + 2 * math.log2(1 + self.count)
         # A box that is turned grows by a factor of √2 at most, at each of the polynomial's steps.
-        with ctx.workprec(math.ceil(lost + grown + self.ends / 2) + _HYPERBOLA_GUARD):
+        with ctx.workprec(math.ceil(lost + grown + self.ends / 2) + _HYPERBOLA_GUARD_BITS):
             most = self._most(place)
             if most is None:
                 return arb.nan()
@@ -201,7 +213,7 @@ class Bent:
         return total + within(off)
 
     def _most(self, place: arb) -> int | None:
-        """The largest k with x_k > 0."""
+        """The largest k with x_k > 0, below 0 for none; None where the ball does not tell."""
         share = (place - self.count * self.ratio.low) / self.ratio.width
         whole = floor(share)
         return min(whole, self.count) if share < whole + 1 else None
@@ -209,19 +221,20 @@ class Bent:
     # --- the sum
 
     def _summed(self, place: arb, most: int) -> list[arb]:
+        """The real part of each term, over the nodes θ >= 0."""
         choices = acb_poly(self._choices(most))
         return [(base * (u * place).exp() * choices(share)).real for u, share, base in self._nodes]
 
     @cached_property
     def _bits(self) -> int:
-        """Bits of what bounds, more of them next to the least S."""
+        """Bits of the balls that bound errors, more of them where K is next to the least S."""
         with ctx.workprec(4 * ctx.prec + _HYPERBOLA_BITS):
             start = (self.place - self.count * self.ratio.low) / self.place
             return _HYPERBOLA_BITS - min(2 * floor(start.log()), 0)
 
     @cached_property
     def _nodes(self) -> list[tuple[acb, acb, acb]]:
-        """List nodes u, with the quotient of both terms of φ and what K and k don't change."""
+        """Nodes u, with the quotient of both terms of φ and what K and k don't change."""
         plan, ratio, nodes = self.plan, self.ratio, []
         for n in range(plan.last + 1):
             turned = acb(plan.angle, -arb(plan.step) * n)
@@ -243,7 +256,7 @@ class Bent:
     # --- what it is off by
 
     def _off(self, place: arb, most: int) -> arb:
-        """Bound the sum's error by both edges of the strip, and the nodes beyond the last."""
+        """An upper bound of the sum's error: the strip's edges, and the nodes beyond the last."""
         plan = self.plan
         bound = self._bound(place, most)
         angle, step, mu = arb(plan.angle), arb(plan.step), arb(plan.vertex)
@@ -256,7 +269,7 @@ class Bent:
         return (total + _beyond(plan, bound, step * plan.last)) / (2 * arb.pi() * mu)
 
     def _bound(self, place: arb, most: int) -> Bound:
-        """Bound the integrand times u², by Re u and a number that (Re √u)² is at least."""
+        """The `Bound` of the integrand for this K, with up to `most` largest ratios."""
         choices, ratio = arb_poly(self._choices(most)), self.ratio
         start, width = place - self.count * ratio.low, ratio.width
 
@@ -271,12 +284,16 @@ class Bent:
 
     @cached_property
     def plan(self) -> Plan:
-        """Choose the widest step of some hyperbolas."""
+        """The hyperbola of the widest step, of some; in few bits, as it only steers.
+
+        PrecisionError where its contour finds no end.
+        """
         with ctx.workprec(self._bits):
             bound = self._bound(self.place, self.ends)
-            goal = self.log_error - _PART
+            goal = self.log_error - _PART_NATS
 
             def size(log_v: float) -> float:
+                """About log of the integrand's bound at u = e^{log_v}."""
                 v = arb(log_v).exp()
                 return float(bound(v, v).log().mid()) - log_v
 
@@ -284,15 +301,15 @@ class Bent:
             best = lowest(size, -float(start.log().mid()))  # e^{vx_k} is at most e there
             plans = [
                 self._plan(size, best + math.log(right), best + math.log(left), goal)
-                for left in _LEFT
-                for right in _RIGHT
+                for left in _LEFT_SHARES
+                for right in _RIGHT_SHARES
             ]
             steepest = max(plans, key=lambda plan: plan.step)
-            theta = _THETA
+            theta = _THETA_STEP
             while not (_beyond(steepest, bound, arb(theta)) / steepest.vertex).log() < goal:
                 deadline.check()
-                theta += _THETA
-                if theta > _FARTHEST:
+                theta += _THETA_STEP
+                if theta > _LAST_THETA:
                     raise PrecisionError(
                         f"a sum of {self.count} ratios of Laplace noise: found no end of its "
                         "contour, needed fewer digits"
@@ -300,7 +317,7 @@ class Bent:
             return steepest._replace(last=math.ceil(theta / steepest.step))
 
     def _plan(self, size: Callable[[float], float], right: float, left: float, goal: float) -> Plan:
-        """Plan the hyperbola whose strip lies between two vertices."""
+        """The hyperbola whose strip lies between two vertices, given by their logarithms."""
         vertex = math.exp(right)
         angle = math.asin(1 - math.exp(left - right))
         needs = [max(size(end) - goal, 1.0) for end in (right, left)]
@@ -311,7 +328,7 @@ class Bent:
 
 
 def _beyond(plan: Plan, bound: Bound, theta: arb) -> arb:
-    """Bound 2πμ times the nodes beyond θ on both sides."""
+    """An upper bound of 2πμ times the nodes beyond θ on both sides."""
     cosh, sine, mu = theta.cosh(), arb(plan.angle).sin(), arb(plan.vertex)
     real, v = mu * (1 - sine * cosh), mu * (1 - sine) * (theta / 2).cosh() ** 2
     length = ((cosh + sine) / (cosh - sine)).sqrt() * 4 * (-theta).exp() / (1 - sine / cosh)
@@ -326,32 +343,45 @@ def _beyond(plan: Plan, bound: Bound, theta: arb) -> arb:
 # 2π/L all aliases are known: it has no error but the nodes left out (docs/proofs/allocations.md,
 # Lemma laplace-line).
 
-_LINE_BITS, _LINE_GUARD = 128, 40  # of what bounds, and of what is summed beyond what is lost
-_BLOCK = 32  # nodes that are one polynomial
-_FARTHER = 1.01  # than where what is beyond is small
-_MOST = 2000  # places at which a bound is worked out
+#: Bits of the balls that bound errors.
+_LINE_BITS = 128
+#: Bits of the sum beyond what its cancellation loses.
+_LINE_GUARD_BITS = 40
+#: Nodes that are one polynomial, whose balls grow by √2 at each of its steps.
+_BLOCK_NODES = 32
+#: A place is taken by this factor farther than where the rest is small.
+_FARTHER_FACTOR = 1.01
+#: Places at which |φ| is bounded; with these the bound from the last place to the far one is wide.
+_MOST_PLACES = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class Straight:
-    """A straight line is laid for a place K₀ to about e^{log_error}; places near it do as well."""
+    """A straight line is laid for a place K₀ to about e^{log_error}; places near it do as well.
+
+    `place` is an exact ball.
+    """
 
     ratio: LaplaceRatio
     count: int
-    place: arb  # exact
+    place: arb
     log_error: float
 
     @property
     def cost(self) -> float:
-        """How many values of a transform are summed; ∞ where the sum does not end."""
+        """How many values of φ are summed; ∞ where no end of the sum is proved."""
         return self._left_out[0]
 
     def value(self, place: arb) -> arb:
-        """Compute E(K − S)₊, at flint's current precision at most, te^{−s} <= K <= te^s."""
+        """E(K − S)₊ in a ball, at flint's current precision at most, for te^{−s} <= K <= te^s.
+
+        `cost` has to be finite.
+        """
         t, c = self.count, arb(self.real)
         lost = max(self._log_largest - self.log_error, 0.0) / math.log(2)
         # A box that is turned grows by a factor of √2 at most, at each step of a polynomial.
-        with ctx.workprec(math.ceil(lost + 2 * math.log2(t + 1) + _BLOCK / 2) + _LINE_GUARD):
+        working = math.ceil(lost + 2 * math.log2(t + 1) + _BLOCK_NODES / 2) + _LINE_GUARD_BITS
+        with ctx.workprec(working):
             length = t * self.ratio.width
             turn = 2 * arb.pi() * place / length
             total = self._turned(turn) * (c * place).exp() / length
@@ -362,16 +392,17 @@ class Straight:
         return total - aliases + within(off)
 
     def _turned(self, turn: arb) -> arb:
-        """Re Σ_n a_n e^{inθ}, by polynomials in e^{iθ} of some terms each."""
+        """Re Σ_n a_n e^{inθ}, θ = `turn`, by polynomials in e^{iθ} of some terms each."""
         once, total = acb(0, turn).exp(), arb(0)
         for i, block in enumerate(self._blocks):
-            total += (block(once) * acb(0, i * _BLOCK * turn).exp()).real
+            total += (block(once) * acb(0, i * _BLOCK_NODES * turn).exp()).real
         return total
 
     @cached_property
     def _blocks(self) -> list[acb_poly]:
+        """The terms a_n in polynomials of `_BLOCK_NODES` each."""
         terms = self._terms
-        return [acb_poly(terms[i : i + _BLOCK]) for i in range(0, len(terms), _BLOCK)]
+        return [acb_poly(terms[i : i + _BLOCK_NODES]) for i in range(0, len(terms), _BLOCK_NODES)]
 
     @cached_property
     def _terms(self) -> list[acb]:
@@ -384,6 +415,7 @@ class Straight:
 
     @property
     def _spacing(self) -> arb:
+        """2π/L, the distance of two nodes, L the length of the interval that holds S."""
         return 2 * arb.pi() / (self.count * self.ratio.width)
 
     @cached_property
@@ -393,14 +425,14 @@ class Straight:
             return self._log_size(math.log(self.real))
 
     def _log_size(self, log_c: float) -> float:
-        """log of e^{cK}φ(c)ᵗ/c."""
+        """About log of e^{cK}φ(c)ᵗ/c at a real c > 0."""
         u = arb(log_c).exp()
         size = u * self.place + self.count * self.ratio.transform(u).log() - u.log()
         return float(size.mid())
 
     @cached_property
     def real(self) -> float:
-        """About where that is least, c > 0."""
+        """The c > 0 of the line, about where e^{cK}φ(c)ᵗ/c is least; any c gives a bound."""
         with ctx.workprec(_LINE_BITS):
             return math.exp(lowest(self._log_size, -math.log(self.count) / 2))
 
@@ -408,13 +440,13 @@ class Straight:
 
     @cached_property
     def _left_out(self) -> tuple[float, arb]:
-        """Bound the nodes beyond a last one, but for e^{cK}, and choose that node.
+        """The number of the last node, ∞ for none, and a bound of those beyond it but for e^{cK}.
 
         |φ|² at c + iv has a second derivative of 2Var·φ(c)² at most, so it is little above its
         values at two places between them; far away it is at most (A + C/v)², by parts.
         """
         with ctx.workprec(_LINE_BITS):
-            goal = arb(self.log_error - _PART).exp() / (arb(self.real) * self.place).exp()
+            goal = arb(self.log_error - _PART_NATS).exp() / (arb(self.real) * self.place).exp()
             far, total = self._beyond(goal)
             if not total < goal:
                 return math.inf, total
@@ -427,23 +459,26 @@ class Straight:
             return math.ceil(float(last / step)), total
 
     def _beyond(self, goal: arb) -> tuple[arb, arb]:
-        """Choose a place, and bound Σ |φ|ᵗ/|u|² 2/L beyond it by (A + C/v)ᵗ/(πv)."""
+        """A place v, and an upper bound (A + C/v)ᵗ/(πv) of Σ |φ|ᵗ/|u|² 2/L beyond it.
+
+        The bound is ∞ where |φ| stays above what `goal` asks.
+        """
         ratio, c = self.ratio, arb(self.real)
         low, high = (-c * ratio.low).exp(), (-c * ratio.high).exp()
         atoms, varies = (low + ratio.low * high) / 2, ratio.high * low / 2
         need = (goal.log() / self.count).exp()  # of |φ|
         if not need > atoms:
             return arb(1), arb("inf")
-        v = ((varies / (need - atoms)).max(2 * self._spacing) * _FARTHER).mid()
+        v = ((varies / (need - atoms)).max(2 * self._spacing) * _FARTHER_FACTOR).mid()
         return v, (atoms + varies / v) ** self.count / (arb.pi() * (v - self._spacing))
 
     def _between(self, far: arb) -> list[tuple[arb, arb, arb]]:
-        """List places from the second node to a far one, and bounds of |φ| between two."""
+        """(v, w, bound of |φ| from v to w) from the second node to a far place."""
         ratio, c = self.ratio, arb(self.real)
         most = ratio.transform(c)
         curved = ratio.variance * (-c * ratio.low).exp() * most  # at least Var·φ(c)²
         place, places = self._spacing.mid(), [(arb(0), most * most)]
-        while place < far and len(places) < _MOST:
+        while place < far and len(places) < _MOST_PLACES:
             deadline.check()
             value = abs(ratio.transform(acb(c, place)))
             places.append((place, value * value))
@@ -463,7 +498,9 @@ class Straight:
 # No ratio is below e^{−s}, so that e^{−uS} falls at least like e^{−ute^{−s}}; and at a complex u
 # nothing is larger than at its real part (docs/proofs/allocations.md, Lemma laplace-ratio-moments).
 
-_ANGLES = np.linspace(0.01, 1.0, 100) * 1.55  # half the height of a strip, below π/2
+#: Half the heights of a strip in radians that are tried, below π/2.
+_STRIP_ANGLES = np.linspace(0.01, 1.0, 100) * 1.55
+#: Points of the sum; more are refused by PrecisionError.
 _MOST_NODES = 20_000
 
 
@@ -480,12 +517,12 @@ class LaplaceMoments(SumMoments):
         return self.ratio.moments(n)
 
     def _integral(self, n: int, theta: arb) -> arb:
-        """Sum by trapezoids in log u until the rest on either side is negligible.
+        """∫ e^{θx} E[Sⁿ e^{−e^x S}] dx by trapezoids in log u, until the rest is negligible.
 
-        The sum's relative error is bounded by the widest strip.
+        The sum's relative error is bounded by the strip. PrecisionError for too many points.
         """
         about, need = float(theta), self.bits + math.ceil(math.log2(self.count))
-        widest, turned = max((self._spacing(d, about), d) for d in _ANGLES.tolist())
+        widest, turned = max((self._spacing(d, about), d) for d in _STRIP_ANGLES.tolist())
         spacing = rounded_down(widest)
         h = arb(spacing)
 
@@ -517,5 +554,5 @@ class LaplaceMoments(SumMoments):
         return h * (total + up_to(left) + up_to(right)) / (1 + within(off))
 
     def _spacing(self, turned: float, theta: float) -> float:
-        """At which the sum is off by about as much as is wanted."""
+        """The spacing at which the sum is off by about as much as is wanted, in float64."""
         return 2 * math.pi * turned / (self._need - theta * math.log(math.cos(turned)))

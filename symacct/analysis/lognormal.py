@@ -34,26 +34,47 @@ from symacct.kernel.sums.balls import (
 # times what it is at a real u: so |φ(u)| <= e^{y²/2} φ(Re(u e^{−isy})), and the trapezoidal rule on
 # such a line has a strip around it (docs/proofs/allocations.md, Lemma lognormal-transform).
 
+#: An array of float64 or complex128, by which nothing is proved.
 Floats = np.ndarray
 
 
-_BOUND_BITS, _BOUND_NEED, _BOUND_MOST = 128, 40.0, 4000.0  # nats of what bounds read
-_PLACES = 32  # of an octave at which log φ is known
-_TRANSFORM_SPARE = 3.0  # nats of each of three errors below what is needed
-_BLOCK = 16  # nodes that share a line
-_LINES = 24  # that are looked at for a block
-_INSIDE = 1 - 2.0**-20  # of the widest strip
-_LOG_LOW, _LOG_HIGH, _LOG_STEP = -60.0, 90.0, 0.1  # of the table in float64
-_SMALLEST_FLOAT, _CANCELS = 1e-300, 0.9
-_SMALL = 1e-7  # where log φ + u is its first term
-_ANGLES = np.array([0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0])  # of arg u
-_TRANSFORM_ASIDE = np.array([0.0003, 0.003, 0.03, 0.2])  # beyond the least on which it falls
-_MARGIN = 1e-4  # of |u|: for roundings
-_TILTS = np.array([0.05, 0.15, 0.3, 0.5, 0.75, 1.0, 1.3])  # of what is best for small u
+#: Bits of the balls that bound log φ from above.
+_BOUND_BITS = 128
+#: Nats of φ's relative accuracy there, and the most nats of its absolute error: the bound holds
+#: whatever they are.
+_BOUND_NEED, _BOUND_MOST = 40.0, 4000.0
+#: Places of an octave of u at which log φ is bounded: chords between them are close to it.
+_PLACES_PER_OCTAVE = 32
+#: Nats by which each of three errors is aimed below what is needed; bounds do not rest on it.
+_TRANSFORM_SPARE_NATS = 3.0
+#: Nodes that share a line, whose points then cost one exponential each.
+_BLOCK_NODES = 16
+#: Lines that are looked at for a block, of which the one of the widest spacing is taken.
+_LINES_TRIED = 24
+#: The share of the widest strip that is used, so that roundings of its edge leave it inside.
+_STRIP_SHARE = 1 - 2.0**-20
+#: The table in float64 has the log u from −60 − s² to 90 in steps of 0.1.
+_LOG_LOW, _LOG_HIGH, _LOG_STEP = -60.0, 90.0, 0.1
+#: A float below which logarithms are not taken.
+_SMALLEST_FLOAT = 1e-300
+#: Where log φ + u is below this share of u, log φ is read from it: little cancels.
+_CANCELLING_SHARE = 0.9
+#: Where u e^{s²} is below this, log φ + u is taken for its first term u²(e^{s²} − 1)/2. It serves
+#: the table in float64 alone.
+_SMALL_EXCESS = 1e-7
+#: The shares of arg u by which a line may turn u towards the real axis.
+_ANGLES = np.array([0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0])
+#: Radians beyond the least turn by which the integrand falls, over s.
+_ASIDE_ANGLES = np.array([0.0003, 0.003, 0.03, 0.2])
+#: The share of |u| that the real part of a turned u has to have, for roundings.
+_POSITIVE_SHARE = 1e-4
+#: Shares of the tilt y = s·Im u that is best for small u.
+_TILTS = np.array([0.05, 0.15, 0.3, 0.5, 0.75, 1.0, 1.3])
 
 
 def _octave() -> arb:
-    return arb(2).log() / _PLACES
+    """The distance of two places of log u at which log φ is bounded."""
+    return arb(2).log() / _PLACES_PER_OCTAVE
 
 
 def _power(j: int) -> arb:
@@ -62,7 +83,10 @@ def _power(j: int) -> arb:
 
 
 class Line(NamedTuple):
-    """A line is Im z = −y, with half the width of its strip, and the spacing of its nodes."""
+    """A line is Im z = −y, with half the width w of its strip, and the spacing of its nodes.
+
+    They are chosen in float64; bounds hold for any w > 0 that `_check` lets pass.
+    """
 
     y: float
     w: float
@@ -82,7 +106,7 @@ class Lognormal:
 
     @cached_property
     def s(self) -> float:
-        """About s."""
+        """s in float64; PrecisionError for an s² beyond float64."""
         try:
             return math.sqrt(float(self.ratio))
         except OverflowError as error:
@@ -107,7 +131,7 @@ class Lognormal:
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats, Floats]:
-        """Tabulate log u, log(u + log φ(u)) and log φ(u) in float64, at equal steps of log u."""
+        """log u, log(u + log φ(u)) and log φ(u) in float64, at equal steps of log u: it steers."""
         variance = self.variance  # which is refused before much is tabulated
         logs = np.arange(_LOG_LOW - self.s**2, _LOG_HIGH, _LOG_STEP)
         x = np.arange(-40.0, 10.0, min(0.2, 0.3 / self.s))
@@ -119,7 +143,7 @@ class Lognormal:
         log_phi = np.array(rows) - np.logaddexp.reduce(-(x**2) / 2)
         u = np.exp(logs)
         first = u**2 * variance / 2
-        is_small = u * (1 + variance) < _SMALL
+        is_small = u * (1 + variance) < _SMALL_EXCESS
         excess = np.where(is_small, first, np.maximum(u + log_phi, 1e-300))
         return logs, np.log(np.maximum(excess, 1e-300)), log_phi
 
@@ -130,54 +154,59 @@ class Lognormal:
 
     @property
     def log_phi(self) -> Floats:
-        """About log φ at these."""
+        """log φ at `log_places`, in float64."""
         return self._table[2]
 
     def about_log_phi(self, u: Floats) -> Floats:
-        """Estimate log φ(u), u > 0, next to −u where that is most of it; ∞ elsewhere."""
+        """log φ(u) in float64 for u > 0, ∞ for others: it steers.
+
+        Read from u + log φ(u) where that is small beside u, else from log φ.
+        """
         log_u = np.log(np.maximum(u, _SMALLEST_FLOAT))
         excess = np.exp(np.interp(log_u, *self._table[:2]))
-        logs = np.where(excess < _CANCELS * u, excess - u, np.interp(log_u, *self._table[::2]))
+        is_small = excess < _CANCELLING_SHARE * u
+        logs = np.where(is_small, excess - u, np.interp(log_u, *self._table[::2]))
         return np.where(u > 0, logs, np.inf)
 
     def log_negative_moments(self, orders: Floats, count: int) -> Floats:
-        """About log E[(S/t)^{−λ}], λ > 0, by ∫ u^{λ−1} φ(u)^t du."""
+        """log E[(S/t)^{−λ}] in float64 for orders λ > 0, t = `count`, by ∫ u^{λ−1} φ(u)^t du."""
         log_u, _, log_phi = self._table
         rows = orders[:, None] * (log_u + math.log(count)) + count * log_phi
         log_gammas = np.array([math.lgamma(order) for order in orders])
         return np.asarray(np.logaddexp.reduce(rows, axis=1) + math.log(_LOG_STEP) - log_gammas)
 
     def tilts(self, u: Floats) -> Floats:
-        """Choose some y for each u, along the first axis, of which one bounds φ well."""
+        """Candidates y for each u, along the first axis; one of them bounds φ(u) well."""
         beta, size = np.angle(u), np.abs(u)
         by_angle = _ANGLES[:, None] * beta / self.s
         floor = np.maximum(beta - math.pi / 2, 0.0) / self.s
         by_tilt = _TILTS[:, None] * size * self.s * np.sin(beta)
-        aside = floor + _TRANSFORM_ASIDE[:, None] / self.s
+        aside = floor + _ASIDE_ANGLES[:, None] / self.s
         every = np.concatenate([np.zeros((1, u.size)), by_angle, by_tilt, floor + by_tilt, aside])
-        return np.asarray(np.clip(every, 0.0, math.pi / self.s * _INSIDE))
+        return np.asarray(np.clip(every, 0.0, math.pi / self.s * _STRIP_SHARE))
 
     def log_bounds(self, u: Floats, place: float, count: float) -> Floats:
-        """About the least bound of log|e^{uK} φ(u)^t|."""
+        """About the least bound of log|e^{uK} φ(u)^t| over some y, K = `place` and t = `count`."""
         bounds: Floats = self._log_bounds(u, self.tilts(u), place, count).min(axis=0)
         return bounds
 
     def tilt_for_all(self, u: Floats, place: float, count: float) -> float:
-        """About the y that bounds the largest best."""
+        """The y that bounds log|e^{uK} φ(u)^t| best where that is the largest over all u."""
         y = self.tilts(u).reshape(-1, 1)
         every = self._log_bounds(u, y, place, count).max(axis=1)
         return float(y[every.argmin(), 0])
 
     def _log_bounds(self, u: Floats, y: Floats, place: float, count: float) -> Floats:
+        """Re(u)K + t(y²/2 + log φ(Re(ue^{−isy}))) in float64; ∞ where that real part is not > 0."""
         rho = (u * np.exp(-1j * self.s * y)).real
         with np.errstate(all="ignore"):
             every = place * u.real + count * (y**2 / 2 + self.about_log_phi(rho))
-        return np.where(rho > _MARGIN * np.abs(u), every, np.inf)
+        return np.where(rho > _POSITIVE_SHARE * np.abs(u), every, np.inf)
 
     # --- balls: what is proved
 
     def chord(self, low: arb, high: arb) -> tuple[arb, arb, arb]:
-        """Return a place, a height there and a slope of a line above log φ between two u > 0.
+        """A place, a height there and a slope of a line proved above log φ from low > 0 to high.
 
         log φ is convex, and so below its chords, which end at powers of 2^{1/32}.
         """
@@ -189,11 +218,11 @@ class Lognormal:
         return x, left, slope if -1 <= slope <= 0 else arb(0)  # log φ falls
 
     def log_above(self, u: arb) -> arb:
-        """At least log φ(u), of a real u > 0: it falls."""
+        """An upper bound of log φ(u) for a real u > 0, by the place before it, as log φ falls."""
         return self._log_above(floor(u.log() / _octave()))
 
     def _log_above(self, j: int) -> arb:
-        """Bound log φ at 2^{j/32} from above, and closely."""
+        """An upper bound of log φ at 2^{j/32}, close to it, and remembered."""
         if j not in self._known:
             with ctx.workprec(_BOUND_BITS):
                 u = _power(j)
@@ -205,21 +234,24 @@ class Lognormal:
 
     @cached_property
     def _known(self) -> dict[int, arb]:
+        """j ↦ the bound of log φ at 2^{j/32}, of those that were asked for."""
         return {}
 
     def values(self, nodes: Sequence[acb], needs: Sequence[float]) -> list[acb]:
-        """Compute φ at nodes in the upper half plane, each to an error of about e^{−need}."""
+        """φ in balls at nodes in the upper half plane, each to an error of about e^{−need}.
+
+        The error is in the ball, whatever it is. PrecisionError where no line has a strip.
+        """
         balls: list[acb] = []
-        for first in range(0, len(nodes), _BLOCK):
+        for first in range(0, len(nodes), _BLOCK_NODES):
             deadline.check()
-            balls.extend(
-                self._block(nodes[first : first + _BLOCK], max(needs[first : first + _BLOCK]))
-            )
+            some = slice(first, first + _BLOCK_NODES)
+            balls.extend(self._block(nodes[some], max(needs[some])))
         return balls
 
     def _block(self, nodes: Sequence[acb], need: float) -> Iterator[acb]:
-        """Sum φ at some nodes over the points of one line."""
-        need = max(need, 1.0) + _TRANSFORM_SPARE
+        """φ at some nodes, summed over the points of one line, to errors of about e^{−need}."""
+        need = max(need, 1.0) + _TRANSFORM_SPARE_NATS
         angles = [float(u.arg().mid()) for u in nodes]
         line = self._best_line(min(angles), max(angles), need)
         turn = acb(0, -self._s * arb(line.y)).exp()
@@ -236,6 +268,7 @@ class Lognormal:
 
     @property
     def _s(self) -> arb:
+        """s, at flint's current precision."""
         return self.square.sqrt()
 
     def _check(self, u: acb, line: Line) -> None:
@@ -252,18 +285,18 @@ class Lognormal:
             )
 
     def _best_line(self, low: float, high: float, need: float) -> Line:
-        """Choose the line of the widest spacing, for all angles between two."""
+        """The line of the widest spacing, of some, for all arg u from low to high."""
         ends = (high - math.pi / 2) / self.s, (low + math.pi / 2) / self.s
         lines = [
             self._line(max(0.0, ends[0]) + share * (ends[1] - max(0.0, ends[0])), low, high, need)
-            for share in np.linspace(0.0, 1.0, _LINES)[:-1] ** 2
+            for share in np.linspace(0.0, 1.0, _LINES_TRIED)[:-1] ** 2
         ]
         return max(lines, key=lambda line: line.spacing)
 
     def _line(self, y: float, low: float, high: float, need: float) -> Line:
-        """Choose the width of the strip and the spacing on a line: 0 where no strip fits."""
+        """The line at y with the strip and the spacing for errors of e^{−need}; 0 if none fits."""
         widest = min(y - (high - math.pi / 2) / self.s, (low + math.pi / 2) / self.s - y)
-        w = min(widest * _INSIDE, math.sqrt(2 * need + y * y))
+        w = min(widest * _STRIP_SHARE, math.sqrt(2 * need + y * y))
         if not w > 0:
             return Line(y, 0.0, 0.0)
         spacing = 2 * math.pi * w / ((y + w) ** 2 / 2 + need + 1)
@@ -272,11 +305,14 @@ class Lognormal:
     def _points(
         self, line: Line, need: float, nearest: arb
     ) -> tuple[list[tuple[acb, acb]], tuple[int, int]]:
-        """List weights and values of W on the line, and the first and the last of their numbers."""
-        reach = math.sqrt(2 * (need + line.y**2 / 2 + _TRANSFORM_SPARE))
+        """Weights and values of W at the points of a line, and the first and the last number k.
+
+        `nearest` is at most Re(ue^{−isy}) of the nodes: where e^{−uW} has fallen, points are cut.
+        """
+        reach = math.sqrt(2 * (need + line.y**2 / 2 + _TRANSFORM_SPARE_NATS))
         first, last = -math.ceil(reach / line.spacing), math.ceil(reach / line.spacing)
         rho = float(nearest)
-        goal = need + line.y**2 / 2 + _TRANSFORM_SPARE
+        goal = need + line.y**2 / 2 + _TRANSFORM_SPARE_NATS
         if rho > 0:
             # where ρe^{sx−s²/2} is as much as is needed
             far = (math.log(goal / rho) + self.s**2 / 2) / self.s
@@ -291,20 +327,20 @@ class Lognormal:
         return points, (first, last)
 
     def _strip(self, line: Line) -> arb:
-        """The error of the sum over all nodes of a line."""
+        """An upper bound of the error of the sum over all points of a line, by its strip."""
         y, w = arb(line.y), arb(line.w)
         grown = ((y + w) ** 2 / 2).exp() + ((y - w) ** 2 / 2).exp()
         return grown / (2 * arb.pi() * w / arb(line.spacing)).expm1()
 
     def _left_out(self, line: Line, rho: arb, reach: tuple[int, int]) -> arb:
-        """Bound the nodes beyond both ends: e^{−ρW} falls to the right."""
+        """An upper bound of the points beyond both ends: e^{−ρW} falls to the right."""
         h, y = arb(line.spacing), arb(line.y)
         left, right = -h * reach[0], h * reach[1]
         fallen = (-rho.max(arb(0)) * (self._s * right - self.square / 2).exp()).exp()
         return (y * y / 2).exp() * (normal_tail(left) + fallen * self._right(right))
 
     def _right(self, x: arb) -> arb:
-        """Σ h φ(kh) beyond a node x, be it left of 0: at most 1 and a node at 0."""
+        """An upper bound of h Σ of the normal density at points beyond x; 2 for x < 0."""
         return normal_tail(x) if x >= 0 else arb(2)
 
 
@@ -314,11 +350,17 @@ class Lognormal:
 #
 # Between the angles `left` and `right` lies the strip around the one that is summed.
 
-_SCALES = [0.6, 1.0, 1.6, 2.5]  # of the saddle
+#: Multiples of the saddle that a hyperbola's μ may be.
+_SADDLE_SCALES = [0.6, 1.0, 1.6, 2.5]
+#: Angles in radians of the left and of the right edge of a strip, of which pairs are tried.
 _LEFT = np.array([0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.2])
 _RIGHT = np.array([-0.7, -0.5, -0.35, -0.2, -0.1])
-_HYPERBOLA_FARTHEST, _HYPERBOLA_STEP = 30.0, 0.15  # θ
-_PLAN_SPARE, _MOST = 6.0, 20_000  # nats, and nodes
+#: The θ at which the integrand is looked at in float64 go up to the first by the second.
+_LAST_THETA, _THETA_STEP = 30.0, 0.15
+#: Nats below the error of all to which a plan aims each of its parts.
+_PLAN_SPARE_NATS = 6.0
+#: Nodes of a contour; more are refused by PrecisionError.
+_MOST_CONTOUR_NODES = 20_000
 
 
 class Hyperbola(NamedTuple):
@@ -344,7 +386,7 @@ class Hyperbola(NamedTuple):
 
 
 def saddle(law: Lognormal, place: float, count: int) -> tuple[float, float]:
-    """Where e^{uK}φ(u)^t/u² is least, u > 0, and its logarithm."""
+    """The u > 0 at which e^{uK}φ(u)^t/u² is least, and its logarithm there, in float64."""
     u = np.exp(law.log_places)
     values = place * u + count * law.about_log_phi(u) - 2 * law.log_places
     best = int(values.argmin())
@@ -352,14 +394,17 @@ def saddle(law: Lognormal, place: float, count: int) -> tuple[float, float]:
 
 
 def hyperbola(law: Lognormal, place: float, count: int, log_error: float) -> Hyperbola:
-    """Choose the hyperbola of the fewest nodes."""
+    """The hyperbola of the fewest nodes for errors of about e^{log_error}, in float64.
+
+    PrecisionError where none is found.
+    """
     centre, _ = saddle(law, place, count)
-    theta = np.arange(0.0, _HYPERBOLA_FARTHEST, _HYPERBOLA_STEP)
+    theta = np.arange(0.0, _LAST_THETA, _THETA_STEP)
     choices = []
-    for scale in _SCALES:
+    for scale in _SADDLE_SCALES:
         choices.extend(_choices(law, place, count, log_error, rounded_down(scale * centre), theta))
     best = min(choices, key=lambda x: x.last, default=None)
-    if best is None or best.last > _MOST:
+    if best is None or best.last > _MOST_CONTOUR_NODES:
         raise PrecisionError(
             f"a sum of {count} lognormal variables: found no contour, needed a point nearer to "
             "its mean, or fewer digits"
@@ -370,11 +415,11 @@ def hyperbola(law: Lognormal, place: float, count: int, log_error: float) -> Hyp
 def _choices(
     law: Lognormal, place: float, count: int, log_error: float, scale: float, theta: Floats
 ) -> list[Hyperbola]:
-    """List hyperbolas of one scale, for pairs of angles that bound their strip."""
+    """Hyperbolas of one scale μ, for pairs of angles that bound their strip, in float64."""
     angles = np.concatenate([_RIGHT, _LEFT])
     rows = np.array([_log_sizes(law, place, count, scale, angle, theta) for angle in angles])
     beyond = np.maximum.accumulate(rows[:, ::-1], axis=1)[:, ::-1]
-    goal, zero, choices = log_error - _PLAN_SPARE, len(_RIGHT), []
+    goal, zero, choices = log_error - _PLAN_SPARE_NATS, len(_RIGHT), []
     for right in range(len(angles) - 1):
         deadline.check()
         for left in range(max(right + 1, zero), len(angles)):
@@ -386,7 +431,7 @@ def _choices(
             end = int(ends[0])
             tail = min(tails, key=lambda i: beyond[i, end])
             sides = [
-                float(np.logaddexp.reduce(rows[i][: end + 1])) + math.log(_HYPERBOLA_STEP)
+                float(np.logaddexp.reduce(rows[i][: end + 1])) + math.log(_THETA_STEP)
                 for i in (right, left)
             ]
             needs = [max(side - goal, 1.0) for side in sides]
@@ -412,7 +457,7 @@ def _choices(
 
 
 def places(scale: float, angle: float, theta: Floats) -> tuple[Floats, Floats]:
-    """u and log|du/dθ| − 2 log|u|."""
+    """u = μ(1 − sin(angle − iθ)) and log|du/dθ| − 2 log|u| at each θ, μ = `scale`."""
     turned = angle - 1j * theta
     u = scale * (1 - np.sin(turned))
     return u, np.log(scale * np.abs(np.cos(turned))) - 2 * np.log(np.abs(u))
@@ -421,6 +466,7 @@ def places(scale: float, angle: float, theta: Floats) -> tuple[Floats, Floats]:
 def _log_sizes(
     law: Lognormal, place: float, count: int, scale: float, angle: float, theta: Floats
 ) -> Floats:
+    """About log|e^{uK} φ(u)^t u^{−2} du/dθ| at each θ, ∞ where no bound is known."""
     with np.errstate(all="ignore"):
         u, log_weight = places(scale, angle, theta)
         sizes = law.log_bounds(u, place, count) + log_weight
@@ -434,13 +480,18 @@ def _log_sizes(
 # W under the weight W^k is e^{ks²}W: E[W^k e^{−uW}] is m_k φ(ue^{ks²}), m_k = e^{s²k(k−1)/2}
 # (docs/proofs/allocations.md, Lemma lognormal-moments).
 
-_WIDEST = 1.5  # the angle that no y turns away, below π/2
-_SHARES = np.linspace(0.02, 1.0, 50)
-_MOST_NODES, _MOST_NEED = 20_000, 5000.0
+#: The widest angle of a strip in radians that no y turns away, below π/2.
+_WIDEST_ANGLE = 1.5
+#: The shares of it, and of the largest y, that are tried.
+_STRIP_SHARES = np.linspace(0.02, 1.0, 50)
+#: Points of the sum; more are refused by PrecisionError.
+_MOST_NODES = 20_000
+#: Nats to which φ may be needed at a point; more are refused by PrecisionError.
+_MOST_NEED_NATS = 5000.0
 
 
 class LogGrid(NamedTuple):
-    """A grid of log u has s² in so many parts, and a step of some of them."""
+    """A grid of log u has s² in so many `parts`, and a `step` of so many of these."""
 
     parts: int
     step: int
@@ -448,7 +499,10 @@ class LogGrid(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LognormalMoments(SumMoments):
-    """Moments of a sum of `count` variables are computed to so many bits; values of φ are kept."""
+    """Moments of a sum of `count` variables are computed to so many bits; values of φ are kept.
+
+    They are kept for all orders, by the grid and the place.
+    """
 
     called = "lognormal variables"
     law: Lognormal
@@ -495,24 +549,26 @@ class LognormalMoments(SumMoments):
 
     @property
     def _s(self) -> arb:
+        """s, at flint's current precision."""
         return self.law.square.sqrt()
 
     # --- the grid on which log u lies
 
     def _grid(self, spacing: float) -> LogGrid:
-        """Choose a grid no wider, s² in a power of 2 of parts, so that orders share values."""
+        """The widest grid within the spacing, s² in 2^k parts, so that orders share values."""
         square = self.law.s**2
         parts = 2 ** max(0, math.ceil(math.log2(square / spacing)))
         return LogGrid(parts, max(1, math.floor(spacing * parts / square)))
 
     def _unit(self, grid: LogGrid) -> arb:
+        """One part of s², the unit in which places of log u are counted."""
         return self.law.square / grid.parts
 
     def _strip(self, theta: float) -> tuple[float, float]:
-        """Choose half the height of the strip, and the y on its edges."""
+        """Half the height of the strip of the widest spacing in radians, and the y on its edges."""
         s = self.law.s
-        tilts = np.concatenate([[0.0], _SHARES * math.pi / s])
-        sides = _SHARES * _WIDEST
+        tilts = np.concatenate([[0.0], _STRIP_SHARES * math.pi / s])
+        sides = _STRIP_SHARES * _WIDEST_ANGLE
         spacings = [
             (self._spacing(s * y + a, y, theta), s * y + a, y) for y in tilts for a in sides
         ]
@@ -520,11 +576,12 @@ class LognormalMoments(SumMoments):
         return turned, tilt
 
     def _spacing(self, turned: float, tilt: float, theta: float) -> float:
+        """The spacing at which the sum is off by about what is wanted, in float64."""
         grown = self.count * tilt**2 / 2 - theta * math.log(math.cos(turned - self.law.s * tilt))
         return 2 * math.pi * turned / (self._need + grown)
 
     def _ends(self, theta: float, grid: LogGrid) -> tuple[int, int]:
-        """Estimate the first and the last place that counts, in float64."""
+        """The first and the last place that counts, in float64; PrecisionError for too many."""
         h = grid.step * self.law.s**2 / grid.parts
         log_u = self.law.log_places
         logs = theta * log_u + self.count * self.law.log_phi  # E[Sⁿe^{−uS}] is at most E[Sⁿ] times
@@ -540,23 +597,27 @@ class LognormalMoments(SumMoments):
     # --- values
 
     def _weighted(self, n: int, grid: LogGrid, place: int) -> arb:
-        """E[Sⁿ e^{−uS}] at so many units of log u."""
+        """E[Sⁿ e^{−uS}] where log u is `place` units."""
         phi = (self._phi(grid, place + k * grid.parts) for k in range(n + 1))
         terms = [m * value for m, value in zip(self.variable_moments(n), phi, strict=True)]
         return self._powers(n, terms)[0]
 
     def _log_phi(self, u: float) -> float:
+        """log φ(u) in float64."""
         return float(self.law.about_log_phi(np.array([u]))[0])
 
     def _phi(self, grid: LogGrid, index: int) -> arb:
-        """The transform φ is kept at so many units of log u, the nodes of one grid."""
+        """φ where log u is `index` units, in a ball that is remembered.
+
+        PrecisionError where it is needed to too many nats.
+        """
         if (grid.parts, index) not in self._known:
             u = (self._unit(grid) * index).exp()
             need = self._need + math.log(self.count) - self._log_phi(float(u))
-            if need > _MOST_NEED:
+            if need > _MOST_NEED_NATS:
                 raise PrecisionError(
                     f"a moment of {self.count} lognormal variables: found that its transform is "
-                    f"needed to {need:.0f} nats, needed at most {_MOST_NEED:.0f}",
+                    f"needed to {need:.0f} nats, needed at most {_MOST_NEED_NATS:.0f}",
                     remedy="ask for a lower order",
                 )
             (value,) = self.law.values([acb(u)], [need])
@@ -564,7 +625,10 @@ class LognormalMoments(SumMoments):
         return self._known[grid.parts, index]
 
     def _beyond(self, theta: arb, grid: LogGrid, end: int, sign: int) -> arb:
-        """Bound Σ e^{θx} φ(e^x)^t beyond a place: θx + t log φ(e^x) is concave."""
+        """An upper bound of Σ e^{θx} φ(e^x)^t beyond a place to the left (−1) or the right (1).
+
+        θx + t log φ(e^x) is concave, so that what follows two places is at most geometric.
+        """
         before, here = (self._phi(grid, grid.step * j) for j in (end - sign, end))
         if not (before > 0 and here > 0):
             return arb("inf")
@@ -580,17 +644,33 @@ class LognormalMoments(SumMoments):
 # It is (1/2πi)∫ e^{uK} φ(u)^t u^{−2} du on a line Re u = c > 0, which is bent into a hyperbola and
 # summed by the trapezoidal rule (docs/proofs/allocations.md, Lemma lognormal-shortfall).
 
+#: Bits of the balls that bound the error.
 _SHORTFALL_BITS = 96
-_PIECE, _SIDES = 0.1, 4  # θ of a piece of an edge, and pieces of a side
-_SLACK, _HALVINGS = 2.0, 8  # nats that a piece's bound may be above its middle's
-_GUARD = 40  # bits
-_FARTHER, _SHORTFALL_FARTHEST = 0.5, 60.0  # steps of θ beyond the strip, and the last θ of all
-_ABOVE = 1.001  # of the least y whose bound falls along an edge
-_SHORTFALL_SPARE = 10.0  # nats below the error of all, from which on a piece does not count
+#: The θ of a piece of an edge before it is halved.
+_PIECE_LENGTH = 0.1
+#: Pieces of a side of the strip, before they are halved.
+_SIDE_PIECES = 4
+#: Nats that a piece's bound may be above its middle's, else it is halved.
+_SLACK_NATS = 2.0
+#: Halvings of a piece, after which its bound is taken as it is.
+_MOST_HALVINGS = 8
+#: Bits of the sum beyond what its cancellation loses.
+_GUARD_BITS = 40
+#: The θ of a piece beyond the strip.
+_FARTHER_STEP = 0.5
+#: The θ at which PrecisionError is raised, if the rest is not bounded before.
+_LAST_SHORTFALL_THETA = 60.0
+#: The multiple of the least y whose bound falls along an edge that is taken beyond it.
+_TILT_FACTOR = 1.001
+#: Nats below the error of all, from which on a piece is not halved.
+_SHORTFALL_SPARE_NATS = 10.0
 
 
 class Piece(NamedTuple):
-    """A piece of an edge has |e^{uK}φ(u)^t u^{−2} du| <= e^{log_bound + (K − K₀) Re u}."""
+    """A piece of an edge has |e^{uK}φ(u)^t u^{−2} du| <= e^{log_bound + (K − K₀) Re u}.
+
+    `real` is Re u, and `share` the error per unit of that bound.
+    """
 
     log_bound: arb
     real: arb
@@ -608,18 +688,18 @@ class Shortfall:
 
     @cached_property
     def bits(self) -> int:
-        """Bits at which all is worked out."""
+        """Bits in which the sum is worked out; a wrong choice widens the ball."""
         lost = self.plan.log_largest - self.plan.log_error + math.log(self.count)
         grown = self._steepest
-        return math.ceil((max(lost, 0.0) + grown) / math.log(2)) + _GUARD
+        return math.ceil((max(lost, 0.0) + grown) / math.log(2)) + _GUARD_BITS
 
     @property
     def _steepest(self) -> float:
-        """About log of |u|K and of t at the nodes, whose roundings the exponent makes larger."""
+        """Nats by which roundings of the exponent grow: log(1 + Kμ) + 2 log(1 + t)."""
         return math.log1p(self.place * self.plan.scale) + 2 * math.log1p(self.count)
 
     def value(self, place: arb) -> arb:
-        """E(K − S)₊, at flint's current precision at most."""
+        """E(K − S)₊ in a ball, at flint's current precision at most; sharp for K next to K₀."""
         with ctx.workprec(self.bits):
             first, *others = (term * (u * place).exp() for u, term in self._terms)
             total = first.real / 2 + sum((x.real for x in others), arb(0))
@@ -630,7 +710,7 @@ class Shortfall:
 
     @cached_property
     def _terms(self) -> list[tuple[acb, acb]]:
-        """u and φ(u)^t u^{−2} du/(i dθ)."""
+        """u and φ(u)^t u^{−2} du/(i dθ) at the nodes, which K does not enter."""
         nodes = [self._place(arb(self.plan.angle), arb(self.plan.step) * n) for n in self._numbers]
         values = self.law.values([u for u, _ in nodes], self._needs)
         return [
@@ -640,30 +720,31 @@ class Shortfall:
 
     @property
     def _numbers(self) -> range:
+        """The numbers of the nodes of the upper half; the lower half is its conjugate."""
         return range(self.plan.last + 1)
 
     def _place(self, angle: arb, theta: arb) -> tuple[acb, acb]:
-        """u and du/(i dθ)."""
+        """u = μ(1 − sin(angle − iθ)) and du/(i dθ)."""
         turned = acb(angle, -theta)
         scale = arb(self.plan.scale)
         return scale * (1 - turned.sin()), scale * turned.cos()
 
     @cached_property
     def _needs(self) -> list[float]:
-        """List the nats that φ is needed to at each node."""
+        """The nats to which φ is needed at each node, in float64: they steer."""
         plan, t = self.plan, self.count
         u, log_weights = places(plan.scale, plan.angle, plan.step * np.arange(plan.last + 1))
         bounds = self.law.log_bounds(u, self.place, t)
         log_phi = (bounds - self.place * u.real) / t
         off = plan.log_error - math.log(plan.step * (plan.last + 1) * t)
         needs = log_weights + bounds - log_phi - off
-        floors = _SLACK + math.log(t) - log_phi  # for the power not to grow what φ is off by
+        floors = _SLACK_NATS + math.log(t) - log_phi  # for the power not to grow what φ is off by
         return [max(pair) for pair in zip(needs, floors, strict=True)]
 
     # --- what the sum is off by
 
     def _off(self, place: arb) -> arb:
-        """Bound the sum's error: both edges of the strip, its ends, and what is beyond them."""
+        """An upper bound of the sum's error: the strip's edges and ends, and what is beyond."""
         moved = place - arb(self.place)
         total = arb(0)
         for piece in self._pieces:
@@ -672,34 +753,40 @@ class Shortfall:
 
     @cached_property
     def _pieces(self) -> list[Piece]:
-        """Cut both edges, the sides and the way beyond them into pieces with their bounds."""
+        """Both edges, the sides and the way beyond them, in pieces with their bounds.
+
+        PrecisionError where one has no bound.
+        """
         plan = self.plan
         end, h = arb(plan.end), arb(plan.step)
         pieces: list[Piece] = []
         for edge in (plan.left, plan.right):
             apart = abs(arb(edge) - arb(plan.angle))
             share = 1 / (2 * arb.pi() * apart / h).expm1()
-            count = math.ceil(plan.end / _PIECE)
+            count = math.ceil(plan.end / _PIECE_LENGTH)
             for i in range(count):
                 low, high = end * i / count, end * (i + 1) / count
                 pieces += self._along(arb(edge), arb(edge), low, high, share * (high - low))
         width = arb(plan.left) - arb(plan.right)
-        for i in range(_SIDES):
-            low = arb(plan.right) + width * i / _SIDES
-            high = arb(plan.right) + width * (i + 1) / _SIDES
+        for i in range(_SIDE_PIECES):
+            low = arb(plan.right) + width * i / _SIDE_PIECES
+            high = arb(plan.right) + width * (i + 1) / _SIDE_PIECES
             pieces += self._along(low, high, end, end, 2 * (high - low))
         return [*pieces, *self._farther()]
 
     def _along(
         self, low: arb, high: arb, first: arb, last: arb, share: arb, halvings: int = 0
     ) -> Iterator[Piece]:
-        """Yield bounds over angles or θ between two, halved where much above the middle's."""
+        """Pieces over angles low to high and θ first to last, halved where much above the middle.
+
+        `share` is divided between halves. PrecisionError where a piece has no bound.
+        """
         piece = self._piece(low.union(high), first.union(last), share)
         middle = self._piece((low + high) / 2, (first + last) / 2, share)
-        tolerable = (middle.log_bound + _SLACK).max(
-            self.plan.log_error - share.log() - _SHORTFALL_SPARE
+        tolerable = (middle.log_bound + _SLACK_NATS).max(
+            self.plan.log_error - share.log() - _SHORTFALL_SPARE_NATS
         )
-        if halvings == _HALVINGS or piece.log_bound < tolerable:
+        if halvings == _MOST_HALVINGS or piece.log_bound < tolerable:
             if not piece.log_bound.is_finite():
                 raise self._unknown()
             yield piece
@@ -709,18 +796,20 @@ class Shortfall:
         yield from self._along(centre, high, between, last, share / 2, halvings + 1)
 
     def _piece(self, angle: arb, theta: arb, share: arb) -> Piece:
+        """The bound over the balls of an angle and of θ."""
         deadline.check()
         u, slope = self._place(angle, theta)
         weight = abs(slope).upper() / abs(u).lower() ** 2
         return Piece(self._log_most(u) + weight.log(), u.real, share)
 
     def _tilt(self, u: acb) -> float:
+        """The y that bounds φ well at the corners of the ball u, in float64: it steers."""
         x, y = u.real, u.imag
         corners = [complex(float(a), float(b)) for a in ends_of(x) for b in ends_of(y)]
         return self.law.tilt_for_all(np.array(corners), self.place, self.count)
 
     def _log_most(self, u: acb) -> arb:
-        """Bound log|e^{uK₀}φ(u)^t| over the ball u."""
+        """An upper bound of log|e^{uK₀}φ(u)^t| over the ball u; ∞ where none is proved."""
         s = self.law.square.sqrt()
         y = arb(self._tilt(u))
         turn = acb(0, -s * y).exp()
@@ -732,26 +821,32 @@ class Shortfall:
         return (bent + self.count * (height - slope * start + y * y / 2)).upper()
 
     def _farther(self) -> Iterator[Piece]:
-        """Yield pieces from the strip's end on, up to where all three factors fall."""
+        """Pieces from the strip's end on, and the rest where all three factors fall.
+
+        PrecisionError where the rest is not small up to θ = 60.
+        """
         edge, low = arb(self.plan.tail), arb(self.plan.end)
         while True:
             deadline.check()
             beyond = self._beyond(low)
-            if beyond.log_bound + beyond.share.log() < self.plan.log_error - _SHORTFALL_SPARE:
+            if beyond.log_bound + beyond.share.log() < self.plan.log_error - _SHORTFALL_SPARE_NATS:
                 yield beyond
                 return
-            if low > _SHORTFALL_FARTHEST:
+            if low > _LAST_SHORTFALL_THETA:
                 raise self._unknown()
-            high = low + _FARTHER
+            high = low + _FARTHER_STEP
             yield from self._along(edge, edge, low, high, high - low)
             low = high
 
     def _beyond(self, end: arb) -> Piece:
-        """Bound what is beyond θ at the last angle, where e^{uK} falls, with one y for φ."""
+        """The bound of all beyond θ at the last angle, where e^{uK} falls, with one y for φ.
+
+        ∞ where one of the factors is not proved to fall.
+        """
         angle, s = arb(self.plan.tail), self.law.square.sqrt()
         u, _ = self._place(angle, end)
         share = 1 / (arb(self.plan.scale) * angle.cos() ** 2 * end.sinh())
-        y = arb(max(self._tilt(u), _ABOVE * self.plan.tail / self.law.s))
+        y = arb(max(self._tilt(u), _TILT_FACTOR * self.plan.tail / self.law.s))
         rho = (u * acb(0, -s * y).exp()).real.lower()
         if not (rho > 0 and s * y >= angle and s * y <= arb.pi()):
             return Piece(arb("inf"), u.real, share)
@@ -759,6 +854,7 @@ class Shortfall:
         return Piece(most.upper(), u.real, share)
 
     def _unknown(self) -> PrecisionError:
+        """The error, to be raised, of a transform without a bound."""
         return PrecisionError(
             f"a sum of {self.count} lognormal variables: found no bound of its transform, "
             "needed fewer digits, or a point nearer to its mean"

@@ -21,10 +21,14 @@ from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic.ball import BALL
 from symacct.kernel.sums.balls import ball, steered_by_floats, to_relative_accuracy, up_to, within
 
-_WIDEST = 2.8  # of θ, below π
-_SHARES = (1.0, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05)  # of the widest d, that are tried
-_SPARE = 12  # nats
-_SPARE_BITS = 64  # of sums of a few exponents
+#: The widest θ in radians, below π.
+_WIDEST_ANGLE = 2.8
+#: The shares of the widest height d that are tried, for the fewest nodes.
+_HEIGHT_SHARES = (1.0, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05)
+#: Nats by which each error is aimed below 2^−bits; bounds do not rest on it.
+_SPARE_NATS = 12
+#: Bits beyond those asked for, of a sum of few exponentials.
+_SPARE_BITS = 64
 
 #: (weight, c) of each part, c in units of σ.
 Parts: TypeAlias = list[tuple[arb, arb]]
@@ -39,18 +43,18 @@ class NormalParts:
     variance: Fraction
 
     def parts(self) -> Parts:
-        """The means in units of σ."""
+        """The weights, and the means in units of σ, in balls at the current precision."""
         sigma = ball(self.variance).sqrt()
         return [(ball(w), ball(m) / sigma) for w, m in zip(self.weights, self.means, strict=True)]
 
     # Proved in docs/proofs/sampling.md, Lemma mixture-infinity.
     def reaches_beyond(self, other: NormalParts) -> bool:
-        """Is a mean outside of all the other's, so that no ratio bounds this law by the other?"""
+        """Is a mean outside of the other's range, so that sup of this law over the other is ∞?"""
         low, high = min(other.means), max(other.means)
         return min(self.means) < low or high < max(self.means)
 
     def mixed(self, other: NormalParts, gamma: Fraction) -> NormalParts:
-        """This law with probability γ, else the other."""
+        """γ·this law + (1−γ)·the other, equal means joined; both have one variance, 0 <= γ <= 1."""
         shares: dict[Fraction, Fraction] = {}
         for law, share in ((self, gamma), (other, 1 - gamma)):
             for w, m in zip(law.weights, law.means, strict=True):
@@ -61,7 +65,7 @@ class NormalParts:
 
 @dataclass(frozen=True)
 class TrapezoidStrip:
-    """A strip has a step h and a height d, which compare sums of that step with integrals."""
+    """A strip has a step h and a height d in units of σ, and nodes jh, first <= j < last."""
 
     step: float
     height: float
@@ -69,16 +73,16 @@ class TrapezoidStrip:
     last: int
 
     def share(self) -> arb:
-        """Compute 2e^{d²/2}/(e^{2πd/h} − 1), the relative error of a sum."""
+        """2e^{d²/2}/(e^{2πd/h} − 1), a bound of the relative error of a sum of positive terms."""
         height = arb(self.height)
         return 2 * (height**2 / 2).exp() / (2 * arb.pi() * height / arb(self.step)).expm1()
 
 
 @steered_by_floats
 def power_integral(p: NormalParts, q: NormalParts, a: Fraction, bits: int) -> arb:
-    """A trapezoidal sum encloses the integral of a power of the ratio of two mixtures.
+    """∫ p^a q^{1−a} in a ball, for a > 1 or a < 0, where it is at least 1, by a trapezoidal sum.
 
-    ∫ p^a q^{1−a} for a > 1 or a < 0: at least 1.
+    Both laws have one variance. The error is about 2^−bits; NaN where no strip bounds it.
     """
     with ctx.workprec(64):
         strip = _strip((p.parts(), q.parts()), (a, 1 - a), bits)
@@ -96,9 +100,9 @@ def power_integral(p: NormalParts, q: NormalParts, a: Fraction, bits: int) -> ar
 # Proved in docs/proofs/sampling.md, Lemma mixture-order-one.
 @steered_by_floats
 def relative_entropy(p: NormalParts, q: NormalParts, bits: int) -> arb:
-    """A trapezoidal sum encloses the Kullback–Leibler divergence of two mixtures.
+    """∫ p log(p/q) in nats in a ball, by a trapezoidal sum; both laws have one variance.
 
-    ∫ p log(p/q)
+    The absolute error is about 2^−bits. Far apart parts are told one by one, without a sum.
     """
     with ctx.workprec(bits + _SPARE_BITS):
         entropy = _entropy_far_apart((p.parts(), q.parts()))
@@ -116,9 +120,9 @@ def relative_entropy(p: NormalParts, q: NormalParts, bits: int) -> arb:
 
 
 def sampled_relative_entropy(gamma: Fraction, ratio: Fraction, other: int = 0) -> arb:
-    """The Kullback–Leibler divergence of two sampled normal laws takes the cheaper way.
+    """∫ m log(m/n) in nats of (1−γ)N(0) + γN(1) and (1−γ)N(0) + γN(other), of variance ratio².
 
-    ∫ m log(m/n) of (1−γ)N(0) + γN(1) and (1−γ)N(0) + γN(other), the variance `ratio` squared.
+    To the current relative precision, by the cheaper of two proved ways; 0 < γ <= 1.
 
     Against N(0) it is the larger of the two directions: E_Q[m^α] ≥ E_Q[m^{1−α}] for α > 1
     (Mironov–Talwar–Zhang 2019, Theorem 5); subtract 1, divide by α − 1 and let α fall to 1.
@@ -137,9 +141,7 @@ def sampled_relative_entropy(gamma: Fraction, ratio: Fraction, other: int = 0) -
 
 
 def _entropy_far_apart(laws: tuple[Parts, Parts]) -> arb:
-    """Far apart, each part of A is about as if it were alone.
-
-    ∫ φA log(A/B) where about each part of A one of A and one of B are all that counts.
+    """∫ φA log(A/B) in a ball, sharp where about each part of A one of A and one of B count alone.
 
     About c a law is v e^{dx − d²/2} times 1 + Σ r, over its other parts, and 0 <= log(1 + Σ r)
     <= Σ √r, of which the normal law about c expects an exponential.
@@ -159,27 +161,30 @@ def _entropy_far_apart(laws: tuple[Parts, Parts]) -> arb:
 
 
 def _entropy_on_the_rim(laws: tuple[Parts, Parts], height: float) -> arb:
-    """Bound e^{−d²/2} ∫|φA log(A/B)| on x + id: |log A| <= M|x| + M²/2 + Md − log cos(θ/2)."""
+    """An upper bound of e^{−d²/2} ∫|φA log(A/B)| on x + id, d = `height`.
+
+    |log A| <= M|x| + M²/2 + Md − log cos(θ/2), M the largest |c|.
+    """
     largest, half = _largest(laws), BALL.maximum(*map(_width, laws)) * height / 2
     return 2 * largest * (largest + 1) + largest**2 + 2 * (largest * height - half.cos().log())
 
 
 def _entropy_left_out(laws: tuple[Parts, Parts], strip: TrapezoidStrip) -> arb:
-    """At least h Σ φA|log(A/B)| over the nodes left out."""
+    """An upper bound of h Σ φA|log(A/B)| over the nodes left out."""
     largest = _largest(laws)
     tails = sum((_wide_tails(strip, c) for _, c in laws[0]), arb(0))
     return (4 * largest + 3 * largest**2) * tails
 
 
 def _largest(laws: tuple[Parts, Parts]) -> arb:
-    """M, the largest |c|."""
+    """M, the largest |c| of both laws, in units of σ."""
     return BALL.maximum(*(abs(c) for law in laws for _, c in law))
 
 
 def _summed(
     p: NormalParts, q: NormalParts, strip: TrapezoidStrip, value: Callable[[arb, arb], arb]
 ) -> arb:
-    """h Σ φ(jh) value(log A, log B) over the nodes."""
+    """h Σ φ(jh) value(log A, log B) over the nodes, in a ball."""
     h = arb(strip.step)
     total = arb(0)
     logs = (_logs(law.parts(), strip) for law in (p, q))
@@ -190,7 +195,7 @@ def _summed(
 
 
 def _logs(parts: Parts, strip: TrapezoidStrip) -> Iterator[arb]:
-    """log A at the nodes."""
+    """log A at the nodes, from left to right."""
     h = arb(strip.step)
     terms = [w * (c * h * strip.first - c**2 / 2).exp() for w, c in parts]
     ratios = [(c * h).exp() for _, c in parts]
@@ -202,17 +207,20 @@ def _logs(parts: Parts, strip: TrapezoidStrip) -> Iterator[arb]:
 def _strip(
     laws: tuple[Parts, Parts], powers: tuple[Fraction, Fraction], bits: int, wide: float = 1.0
 ) -> TrapezoidStrip:
-    """Choose the widest step whose error is far below 2^{−bits}, and the nodes that matter."""
-    need = bits * math.log(2) + _SPARE
+    """The strip of the widest step whose error is far below 2^{−bits}, in float64: it steers.
+
+    `wide` makes the window of nodes wider. LimitError for more nodes than the limit "order".
+    """
+    need = bits * math.log(2) + _SPARE_NATS
     widest = max(float(_width(law)) for law in laws)
     free = math.sqrt(2 * need)
-    limit = min(free, _WIDEST / widest) if widest else free
+    limit = min(free, _WIDEST_ANGLE / widest) if widest else free
 
     def nats(height: float) -> float:
         turned = float(_turned(laws, powers, height).log())
         return need + height**2 / 2 + turned
 
-    height = min((share * limit for share in _SHARES), key=lambda d: nats(d) / d)
+    height = min((share * limit for share in _HEIGHT_SHARES), key=lambda d: nats(d) / d)
     step = 2 * math.pi * height / nats(height)
     ends = []
     for log_factor, centre in _centres(laws, powers):
@@ -224,7 +232,7 @@ def _strip(
 
 
 def _turned(laws: tuple[Parts, Parts], powers: tuple[Fraction, Fraction], height: float) -> arb:
-    """Bound how much larger A^a B^b can be on the strip's rim: cos(θ/2)^a where a < 0."""
+    """A bound of |A^a B^b| on the strip's rim over its value at x: cos(θ/2)^a where a < 0."""
     factor = arb(1)
     for law, power in zip(laws, powers, strict=True):
         if power < 0:
@@ -239,7 +247,7 @@ def _width(parts: Parts) -> arb:
 
 
 def _centres(laws: tuple[Parts, Parts], powers: tuple[Fraction, Fraction]) -> list[tuple[arb, arb]]:
-    """List (log C, μ) with φ A^a B^b <= Σ Cφ(x − μ).
+    """(log C, μ) of normal densities with φ A^a B^b <= Σ Cφ(x − μ) everywhere.
 
     A^a is at most the sum of all e^{a(cx − c²/2)} for a >= 0, and w^a e^{a(cx − c²/2)} of any one
     part for a < 0.
@@ -260,7 +268,10 @@ def _centres(laws: tuple[Parts, Parts], powers: tuple[Fraction, Fraction]) -> li
 
 
 def _tails(strip: TrapezoidStrip, log_factor: arb, centre: arb) -> arb:
-    """h Σ Cφ(jh − μ) over the nodes left out: at most C e^{−t²/2}(h + 1), t >= 0 from μ."""
+    """An upper bound of h Σ Cφ(jh − μ) over the nodes left out, by C e^{−t²/2}(h + 1) on a side.
+
+    t is how far from μ they begin; ∞ unless it is proved >= 0.
+    """
     h = arb(strip.step)
     ends = (h * strip.last - centre, centre - h * (strip.first - 1))
     if not all(t >= 0 for t in ends):
@@ -269,7 +280,10 @@ def _tails(strip: TrapezoidStrip, log_factor: arb, centre: arb) -> arb:
 
 
 def _wide_tails(strip: TrapezoidStrip, centre: arb) -> arb:
-    """h Σ e^{−t²/4} over the nodes left out: at most e^{−t²/4}(h + 2), t >= 0 from c."""
+    """An upper bound of h Σ e^{−(jh−c)²/4} over the nodes left out, by e^{−t²/4}(h + 2) on a side.
+
+    t is how far from c they begin; ∞ unless it is proved >= 0.
+    """
     h = arb(strip.step)
     ends = (h * strip.last - centre, centre - h * (strip.first - 1))
     if not all(t >= 0 for t in ends):
@@ -278,6 +292,6 @@ def _wide_tails(strip: TrapezoidStrip, centre: arb) -> arb:
 
 
 def _working_bits(strip: TrapezoidStrip, bits: int) -> int:
-    """Bits for sums of so many nodes, of exponents of that size."""
+    """Bits for a sum of so many nodes, of exponents of that size, to about 2^−bits."""
     farthest = max(abs(strip.first), abs(strip.last)) * strip.step
     return bits + 2 * int(math.log2(farthest + 2)) + (strip.last - strip.first).bit_length() + 20

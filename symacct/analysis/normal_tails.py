@@ -16,18 +16,19 @@ from symacct.kernel.sums.balls import normal_tail
 #
 # The hockey-stick divergence of N(s, 1) from N(0, 1), and the ε at which it is δ.
 
+#: How often the interval about a root is made four times as wide, before nothing is told of ε.
 _WIDENINGS = 60
 
 
 def hockey_stick(eps: arb, ratio: arb) -> arb:
-    """Compute Φ(s/2 − ε/s) − e^ε Φ(−s/2 − ε/s), s = Δ/σ (Balle and Wang 2018)."""
+    """δ = Φ(s/2 − ε/s) − e^ε Φ(−s/2 − ε/s) in a ball, s = `ratio` = Δ/σ > 0 (BW18), any real ε."""
     return normal_tail(eps / ratio - ratio / 2) - eps.exp() * normal_tail(eps / ratio + ratio / 2)
 
 
 def hockey_stick_inverse(delta: arb, ratio: arb) -> arb:
-    """Enclose the ε >= 0 at which the falling function `hockey_stick` is δ.
+    """The ε >= 0 in a ball at which the falling function `hockey_stick` is δ > 0.
 
-    0 where it starts below.
+    0 where δ(0) is proved to be at most δ; the whole line where no interval is proved.
     """
     if hockey_stick(arb(0), ratio) <= delta:
         return arb(0)
@@ -42,7 +43,7 @@ def hockey_stick_inverse(delta: arb, ratio: arb) -> arb:
 
 
 def _solved(delta: arb, ratio: arb) -> arb:
-    """Estimate the root: doubling, bisection, then Newton steps on log δ."""
+    """About the root, by doubling, bisection, then Newton steps on log δ: it steers."""
     high = ratio
     while hockey_stick(high, ratio).mid() > delta and high < arb(2) ** 60:
         deadline.check()
@@ -73,21 +74,26 @@ def _solved(delta: arb, ratio: arb) -> arb:
 
 #: The x beyond which Φ(−x) is taken for 0.
 FARTHEST_TAIL = 12.0
-#: Of values from Φ(−12) on.
+#: The proved relative error of `upper_tail` for x <= 12; it goes with the places and the degree.
 RELATIVE_ERROR = 64 * 2.0**-53
-_FARTHEST, _PARTS, _DEGREE = int(FARTHEST_TAIL), 32, 12
-_BITS = 128
+#: `FARTHEST_TAIL` as a whole number.
+_FARTHEST = int(FARTHEST_TAIL)
+#: Taylor's polynomials are about every 32nd, and of degree 12.
+_PLACES_PER_UNIT, _DEGREE = 32, 12
+#: Bits of the balls that their coefficients are rounded from.
+_TABLE_BITS = 128
 
 
 def upper_tail(x: Array) -> Array:
-    """Compute Φ(−x), off by RELATIVE_ERROR of it at most; 0 for x > 12.
+    """Φ(−x) of an array without NaN, off by RELATIVE_ERROR of it at most; 0 for x > 12.
 
-    See docs/proofs/grids.md, Lemma float-tail.
+    For x < −12 it is Φ(12). See docs/proofs/grids.md, Lemma float-tail.
     """
     near = x <= _FARTHEST
     x = np.clip(x, -_FARTHEST, _FARTHEST)
-    place = np.rint(_PARTS * x)
-    beside, rows = x - place / _PARTS, place.astype(np.int64) + _PARTS * _FARTHEST
+    place = np.rint(_PLACES_PER_UNIT * x)
+    beside = x - place / _PLACES_PER_UNIT
+    rows = place.astype(np.int64) + _PLACES_PER_UNIT * _FARTHEST
     table = _table()
     tail = table[-1][rows]
     for coefficients in table[-2::-1]:
@@ -97,14 +103,14 @@ def upper_tail(x: Array) -> Array:
 
 @cache
 def _table() -> Array:
-    """Tabulate the Taylor coefficients at each place, those of one power in a row.
+    """Taylor's coefficients of Φ(−x) at each place, those of one power in a row.
 
     Φ(−c) and (−1)^i He_{i−1}(c) φ(c)/i!, by He_{i+1}(c) = c·He_i(c) − i·He_{i−1}(c).
     """
-    with ctx.workprec(_BITS):
+    with ctx.workprec(_TABLE_BITS):
         rows = []
-        for n in range(-_PARTS * _FARTHEST, _PARTS * _FARTHEST + 1):
-            c = arb(n) / _PARTS
+        for n in range(-_PLACES_PER_UNIT * _FARTHEST, _PLACES_PER_UNIT * _FARTHEST + 1):
+            c = arb(n) / _PLACES_PER_UNIT
             row, before, hermite = [(c / arb(2).sqrt()).erfc() / 2], arb(0), arb(1)
             scale = (-c * c / 2).exp() / (2 * arb.pi()).sqrt()
             for i in range(1, _DEGREE + 1):

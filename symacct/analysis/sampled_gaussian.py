@@ -42,14 +42,24 @@ from symacct.kernel.sums.local import LOST_BITS, REACH, Local
 #: The least and the largest of some orders.
 Orders: TypeAlias = tuple[Fraction, Fraction]
 
+#: Bits of the balls that bound errors: they need few digits, and are upper bounds in any.
 _BOUND_BITS = 64
-FEW_NODES = 512  # that are kept for the next order
-_BLOCK = 128  # nodes summed with as many bits each
-_BLOCK_BITS = 20  # lost by the products within one
-_LARGEST_ROOT = 16
-_MOST_TERMS = 128  # of a polynomial in the order
-_TOGETHER = 6  # of its coefficients, found at a time; even
-_WIDEST_ANGLE = 3.1415926  # below π, where the branch points of the integrand lie
+#: Up to so many nodes are kept for the next order; more are summed in blocks, for one order each.
+FEW_NODES = 512
+#: Nodes of a block, which are summed by products in as many bits as the block needs. The products
+#: lose `_BLOCK_LOST_BITS` over its length, which goes with this number.
+_BLOCK_NODES = 128
+#: Bits that a block's products lose at most, some 2·log₂(128) and a few, so that none is missing;
+#: where it is too small the ball is wider.
+_BLOCK_LOST_BITS = 20
+#: The largest denominator of an order whose powers are taken by a root.
+_LARGEST_ROOT_INDEX = 16
+#: Terms of a polynomial in the order; where it needs more each order is computed alone.
+_MOST_TAYLOR_TERMS = 128
+#: Coefficients of it that one product of matrices finds; even, as the remainder's proof needs.
+_COEFFICIENTS_AT_ONCE = 6
+#: The widest angle of a strip in radians, below π, where the branch points of the integrand lie.
+_WIDEST_ANGLE = 3.1415926
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,10 @@ class TrapezoidGrid:
 
 @dataclass(frozen=True)
 class Guess:
-    """A guess has the parameters in float64, and logarithms that steer step, window and bits."""
+    """A guess has the parameters in float64, and logarithms that steer step, window and bits.
+
+    `rate` and `rest` are q and 1 − q, `log_tolerance` is that of the absolute error aimed at.
+    """
 
     lam: float
     rate: float
@@ -89,14 +102,14 @@ class Guess:
 
 
 def guess(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> Guess:
-    """float64 parameters with the error aimed at, 2^(−bits−3)(A_α − 1)."""
+    """The parameters in float64 with the error aimed at, 2^(−bits−3)(A_α − 1); 0 < q < 1, α > 1."""
     log_excess = log_gaussian_excess(alpha, q, sigma)
     lam, rate, rest = cgf_order(alpha), float(q), float(1 - q)
     return Guess(lam, rate, rest, float(sigma), log_excess, log_excess - (bits + 3) * LOG2)
 
 
 def plan(guessed: Guess) -> TrapezoidGrid:
-    """Choose the widest step whose strip bound meets the tolerance, and the nodes that matter."""
+    """The grid of the widest step whose strip bound meets the tolerance, in float64: it steers."""
     angle_limit, need = _strip_need(guessed)
     sigma = guessed.sigma
     if 2 * (math.pi * sigma) ** 2 >= need * (2 * math.pi / angle_limit) ** 2:
@@ -112,7 +125,7 @@ def plan(guessed: Guess) -> TrapezoidGrid:
 
 
 def _strip_need(guessed: Guess) -> tuple[float, float]:
-    """Choose the widest angle, and −log of the factor that has to multiply the strip bound."""
+    """The widest angle in radians, and the nats by which the strip has to make its bound small."""
     lam, rate = guessed.lam, guessed.rate
     alpha = 1 + lam
     pole_free = guessed.log_excess - guessed.log_tolerance
@@ -126,7 +139,7 @@ def _strip_need(guessed: Guess) -> tuple[float, float]:
 
 
 def _log_sum(a: float, b: float) -> float:
-    """log(e^a + e^b)."""
+    """log(e^a + e^b) in float64."""
     return max(a, b) + math.log1p(math.exp(-abs(a - b)))
 
 
@@ -140,7 +153,7 @@ class TrapezoidNodes:
     def __init__(
         self, orders: Orders, q: Fraction, sigma: Fraction, guessed: Guess, grid: TrapezoidGrid
     ) -> None:
-        """Compute the logarithms at few nodes, and bound the nodes cut and the step's error."""
+        """Compute the logarithms at up to 512 nodes, and bound nodes cut and the step's error."""
         kept, dropped = split(guessed, grid)
         self.log_tolerance = guessed.log_tolerance
         self.bits = _working_bits(guessed, grid)
@@ -161,7 +174,7 @@ class TrapezoidNodes:
             self.factor, self.error = strip_bound(orders[1], q, ball(sigma), grid)
 
     def excess(self, alpha: Fraction) -> arb:
-        """Enclose A_α − 1 = h Σ_j φ(jh)·m(jh)^α − 1."""
+        """A_α − 1 in a ball, by h Σ_j φ(jh)·m(jh)^α − 1; `alpha` is one of the orders."""
         with ctx.workprec(self.bits):
             power, total = ball(alpha), arb(0) if self.logarithms else self.many.total(alpha)
             for log_ratio, log_weight in self.logarithms:
@@ -171,7 +184,7 @@ class TrapezoidNodes:
         return excess + self._error(excess)
 
     def _error(self, excess: arb) -> arb:
-        """What the integral may be off a sum in this ball, nodes left out and the step together."""
+        """A ball about 0 of what the integral may be off a sum in `excess`; NaN for a wide step."""
         with ctx.workprec(_BOUND_BITS):
             if not self.factor < 1:
                 return arb.nan()
@@ -179,7 +192,10 @@ class TrapezoidNodes:
             return within(error / (1 - self.factor))
 
     def local(self, middle: int) -> Local | None:
-        """Expand A_α − 1 about n = middle by Taylor's formula; None for too many terms."""
+        """A_α − 1 as a polynomial in α − middle with a rest, within ½; None for too many terms.
+
+        The nodes have to be few.
+        """
         with ctx.workprec(self.bits):
             expansion = _taylor(self.logarithms, middle, arb(self.log_tolerance).exp() / self.share)
             if expansion is None:
@@ -203,17 +219,17 @@ class Blocks:
 
     @property
     def nodes(self) -> int:
-        """How many are summed."""
+        """The number of nodes that are summed."""
         return sum(last - first for first, last in self.kept)
 
     def total(self, alpha: Fraction) -> arb:
-        """Σ_j m(jh)^α e^{−(jh)²/(2σ²)}."""
+        """Σ_j m(jh)^α e^{−(jh)²/(2σ²)} in a ball, without h/(σ√(2π))."""
         total = arb(0)
         with progress("integral, nodes", self.nodes) as advance:
             for start, end in self.kept:
-                for first in range(start, end, _BLOCK):
+                for first in range(start, end, _BLOCK_NODES):
                     deadline.check()
-                    last = min(first + _BLOCK, end)
+                    last = min(first + _BLOCK_NODES, end)
                     with ctx.workprec(min(ctx.prec, self._bits(first, last))):
                         block = self._block(alpha, first, last)
                     total += block
@@ -225,10 +241,10 @@ class Blocks:
         step = self.grid.step
         above = _log_chord_bound(self.guessed, first * step, last * step)
         relative = max(0.0, above - self.guessed.log_tolerance) / LOG2
-        return int(relative + _growth(self.guessed, self.grid)) + _BLOCK_BITS
+        return int(relative + _growth(self.guessed, self.grid)) + _BLOCK_LOST_BITS
 
     def _block(self, alpha: Fraction, first: int, last: int) -> arb:
-        """Sum one block by products alone, but for the power."""
+        """The sum of one block by products from node to node, and one power a node."""
         h, variance = Fraction(self.grid.step), self.sigma * self.sigma
         rest, power = ball(1 - self.q), _power(alpha)
         weighed = ball(self.q) * ball((2 * first * h - 1) / (2 * variance)).exp()
@@ -246,11 +262,11 @@ class Blocks:
 
 def is_root(alpha: Fraction) -> bool:
     """Is a power found sooner by a root than by a logarithm, at thousands of bits?"""
-    return alpha.denominator <= _LARGEST_ROOT
+    return alpha.denominator <= _LARGEST_ROOT_INDEX
 
 
 def _power(alpha: Fraction) -> Callable[[arb], arb]:
-    """x ↦ x^α."""
+    """x ↦ x^α for x > 0 at the current precision, by a root where α has a small denominator."""
     if not is_root(alpha):
         exponent = ball(alpha)
         return lambda x: (x.log() * exponent).exp()
@@ -263,10 +279,10 @@ def _power(alpha: Fraction) -> Callable[[arb], arb]:
 def _taylor(
     logarithms: list[tuple[arb, arb]], middle: int, negligible: arb
 ) -> tuple[arb_poly, arb] | None:
-    """Expand Σ_j w_j e^{l_j t} as a polynomial in t, and bound the rest.
+    """Σ_j w_j e^{l_j t} as a polynomial in t, and an upper bound of the rest for |t| <= ½.
 
     In two halves: the first nodes, whose l is small, need fewer terms than the others. None where
-    they are too many.
+    they are too many to leave less than `negligible`.
     """
     polynomial, rest, half = arb_poly([]), arb(0), len(logarithms) // 2
     for part in filter(None, (logarithms[:half], logarithms[half:])):
@@ -279,15 +295,16 @@ def _taylor(
 
 
 def _taylor_of(logs: list[arb], terms: list[arb], negligible: arb) -> tuple[arb_poly, arb] | None:
-    """Compute Taylor coefficients by a matrix of first powers of l_j, and terms w_j l_j^k.
+    """Taylor's coefficients by a matrix of first powers of l_j and terms w_j l_j^k, and the rest.
 
-    Σ_{k>=N} w abs(l t)^k/k! <= w l^N/(2^N N!) e^{abs(l)/2} for an even N.
+    Σ_{k>=N} w abs(l t)^k/k! <= w l^N/(2^N N!) e^{abs(l)/2} for an even N; `logs` are monotone.
     """
     growth = (abs(logs[0]).max(abs(logs[-1])) * ball(REACH)).exp()
-    *rows, power = accumulate([logs] * _TOGETHER, _products, initial=[arb(1)] * len(logs))
+    ones, repeated = [arb(1)] * len(logs), [logs] * _COEFFICIENTS_AT_ONCE
+    *rows, power = accumulate(repeated, _products, initial=ones)
     table = arb_mat(rows)
     coefficients: list[arb] = []
-    while len(coefficients) < _MOST_TERMS:
+    while len(coefficients) < _MOST_TAYLOR_TERMS:
         deadline.check()
         for moment in (table * arb_mat(len(terms), 1, terms)).entries():
             coefficients.append(moment / math.factorial(len(coefficients)))
@@ -299,7 +316,7 @@ def _taylor_of(logs: list[arb], terms: list[arb], negligible: arb) -> tuple[arb_
 
 
 def _products(some: list[arb], others: list[arb]) -> list[arb]:
-    """One of each with one of each."""
+    """The products of two lists, entry by entry."""
     return list(map(mul, some, others))
 
 
@@ -310,7 +327,7 @@ def _working_bits(guessed: Guess, grid: TrapezoidGrid) -> int:
 
 
 def _growth(guessed: Guess, grid: TrapezoidGrid) -> float:
-    """Bits that the roundings of exponents and of the sum add up to."""
+    """Bits that the roundings of exponents and of the sum add up to, about."""
     top = max(guessed.log_weight(grid.first * grid.step), guessed.log_weight(1 + guessed.lam), 0)
     exponent = (abs(guessed.log_weight(grid.last * grid.step)) + abs(top) + 1) * 4
     return math.log2((1 + guessed.lam) * (grid.nodes + 4) + exponent)
@@ -319,7 +336,7 @@ def _growth(guessed: Guess, grid: TrapezoidGrid) -> float:
 def _logarithms(
     q: Fraction, sigma: Fraction, step: float, first: int, last: int
 ) -> Iterator[tuple[arb, arb]]:
-    """log m(jh) and −(jh)²/(2σ²) over first ≤ j < last."""
+    """log m(jh) and −(jh)²/(2σ²) in balls over first ≤ j < last."""
     h, variance, rest = Fraction(step), sigma * sigma, ball(1 - q)
     weighed = ball(q) * ball((2 * first * h - 1) / (2 * variance)).exp()
     ratio = ball(h / variance).exp()
@@ -330,7 +347,7 @@ def _logarithms(
 
 
 def _theta_excess(step: float, sigma: arb) -> tuple[arb, arb]:
-    """Compute h Σ φ(jh) − 1 and h Σ φ(jh−1) − 1 by Poisson's summation formula."""
+    """h Σ φ(jh) − 1 and h Σ φ(jh−1) − 1 in balls, by Poisson's summation formula."""
     h = arb(step)
     exponent = -2 * (arb.pi() * sigma / h) ** 2
     constant, shift = arb(0), arb(0)
@@ -345,7 +362,7 @@ def _theta_excess(step: float, sigma: arb) -> tuple[arb, arb]:
 
 
 def strip_bound(alpha: Fraction, q: Fraction, sigma: arb, grid: TrapezoidGrid) -> tuple[arb, arb]:
-    """Return (c₁, c₂) with |h Σ f(jh) − ∫f| ≤ c₁(A_α − 1) + c₂ for f = φ·(m^α − 1 − α(m − 1)).
+    """(c₁, c₂) with |h Σ f(jh) − ∫f| ≤ c₁(A_α − 1) + c₂ for f = φ·(m^α − 1 − α(m − 1)), proved.
 
     From order 2 on both grow with α.
     """
@@ -363,7 +380,10 @@ def strip_bound(alpha: Fraction, q: Fraction, sigma: arb, grid: TrapezoidGrid) -
 def split(
     guessed: Guess, grid: TrapezoidGrid
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Separate index ranges to sum from those whose terms are negligible by a chord bound."""
+    """The ranges of nodes that are summed, and those negligible by a chord bound in float64.
+
+    Both together are the grid; `Rim.block` bounds what is dropped.
+    """
     if 1 + guessed.lam < 8 * guessed.sigma:
         return [(grid.first, grid.last)], []
     kept: list[tuple[int, int]] = []
@@ -382,7 +402,7 @@ def split(
 def _blocks(
     guessed: Guess, grid: TrapezoidGrid, first: int, last: int
 ) -> Iterator[tuple[int, int, bool]]:
-    """Yield blocks from left to right, each negligible, or short and not shown to be."""
+    """(first, last, negligible?) from left to right, each block negligible, or short and not so."""
     left, right = first * grid.step, last * grid.step
     threshold = guessed.log_tolerance - math.log(64 * grid.nodes * grid.step / guessed.sigma)
     if _log_chord_bound(guessed, left, right) < threshold:
@@ -396,7 +416,7 @@ def _blocks(
 
 
 def _log_chord_bound(guessed: Guess, left: float, right: float) -> float:
-    """Maximum over [left, right] of (chord of log m^α) − z²/(2σ²)."""
+    """The maximum over [left, right] of (chord of log m^α) − z²/(2σ²), in float64."""
     variance = guessed.sigma**2
     start = guessed.log_power(left)
     slope = (guessed.log_power(right) - start) / (right - left)
@@ -418,19 +438,22 @@ class Rim:
         return (self.low * log_ratio).max(self.high * log_ratio)
 
     def outside(self, grid: TrapezoidGrid) -> arb:
-        """h Σ φ m^α over j < first and j ≥ last: Mills' ratio at 0 and, tilted, at α."""
+        """An upper bound of h Σ φ m^α over j < first and j ≥ last, by Mills' ratio.
+
+        On the right it is tilted by the largest order; ∞ where a side begins too near.
+        """
         left, right = arb(grid.step) * grid.first, arb(grid.step) * (grid.last - 1)
         return self._mills(left, -left) + self._mills(right, right - self.high)
 
     def _mills(self, z: arb, distance: arb) -> arb:
-        """m(z)^α φ(z) σ²/distance, for a distance > 0."""
+        """m(z)^α φ(z) σ²/distance; ∞ unless the distance is proved > 0."""
         if not distance > 0:
             return arb.pos_inf()
         exponent = self.log_power(z) - (z / self.sigma) ** 2 / 2
         return exponent.exp() * self.density * self.sigma**2 / distance
 
     def block(self, step: float, first: int, last: int) -> arb:
-        """Bound h Σ φ m^α over first ≤ j < last, with log m^α replaced by its chord."""
+        """An upper bound of h Σ φ m^α over first ≤ j < last, log m^α replaced by its chord."""
         left, right = arb(step) * first, arb(step) * last
         variance = self.sigma**2
         start, end = self.log_power(left), self.log_power(right)
@@ -452,28 +475,34 @@ class Rim:
 # With u = γ(P/Q − 1), A_α = E_Q[(1+u)^α] = Σ_k C(α,k) E_Q[u^k], which converges at no order and
 # yet has a remainder far below the digits asked where γ^k e^{k²/(2σ²)} gets small enough.
 
-_MOST = 96  # terms, up to which a sum over them costs less than an integral
-_TABLES = 32  # of orders, each some thousand whole numbers
-_ROOM = 24  # bits for what rounding adds up
+#: Terms up to which the series costs less than an integral.
+_MOST_NEWTON_TERMS = 96
+#: Tables that are remembered, one for an order, each of some thousand whole numbers.
+_TABLES_KEPT = 32
+#: Bits for what rounding adds up; where they are too few the ball is wider.
+_ROUNDING_BITS = 24
 
 
 def log_second_term(middle: int, rate: float, slope: float) -> float:
-    """log C(α,2) E_Q[u²] for the least order about the middle: about that of the sum, or less."""
+    """log(C(α,2) E_Q[u²]) in float64 at α = middle − ½: about log of the sum, or less.
+
+    `slope` is 1/(2σ²), by which log E_Q[(P/Q)^i] = slope·i(i−1).
+    """
     log_square = 2 * (math.log(rate) + slope) + math.log(-math.expm1(-2 * slope))
     return log_square + math.log((middle - 0.5) * (middle - 1.5) / 2)
 
 
 def newton_length(middle: int, rate: float, slope: float, log_tolerance: float) -> int | None:
-    """Choose the even number of terms that leave less than the tolerance; None without one.
+    """The even number of terms that leave less than the tolerance, in float64; None without one.
 
-    log E_Q[u^k] is taken to be k log γ + slope·k(k−1), of which it is seldom above.
+    log E_Q[u^k] is taken to be k log γ + slope·k(k−1), above which it seldom is: it steers.
     """
     if not 0 < rate < 1:
         return None  # beyond floats
     last, log_rate, log_rest = _even_beyond(middle), math.log(rate), math.log1p(-rate)
     beyond = last * (log_rate + slope * (last - 1))
     log_term = 0.0  # of |C(α,k)| at most, over the orders about the middle
-    for k in range(_MOST):
+    for k in range(_MOST_NEWTON_TERMS):
         deadline.check()
         if k > 0 and k % 2 == 0:
             tail = k * (log_rate + slope * (k - 1))
@@ -490,12 +519,15 @@ def newton_length(middle: int, rate: float, slope: float, log_tolerance: float) 
 
 
 def _even_beyond(middle: int) -> int:
-    """The first even number above all orders about the middle."""
+    """The first even number above all orders within ½ of the middle."""
     return middle + 2 - middle % 2
 
 
 def newton_local(middle: int, rate: Fraction, growth: Fraction, length: int) -> Local:
-    """Expand E_Q[(1+u)^α] − 1 where log E_Q[(P/Q)^i] = growth·i(i−1), by an even length."""
+    """E_Q[(1+u)^α] − 1 as a polynomial in α − middle with a proved rest, within ½.
+
+    log E_Q[(P/Q)^i] = growth·i(i−1), 0 < γ < 1, and `length` is even.
+    """
     with ctx.workprec(ctx.prec + _guard(middle, ball(rate), ball(growth))):
         gamma, slope = ball(rate), ball(growth)
         differences = _differences(gamma, slope, length)
@@ -506,7 +538,7 @@ def newton_local(middle: int, rate: Fraction, growth: Fraction, length: int) -> 
 
 
 def _remainder(difference: arb, middle: int, gamma: arb, slope: arb, length: int) -> arb:
-    """Bound E_Q[abs((1+u)^α − Σ_{k<N} C(α,k) u^k)], divided by N! abs(C(α,N)).
+    """An upper bound of E_Q[abs((1+u)^α − Σ_{k<N} C(α,k) u^k)] over N! abs(C(α,N)).
 
     E_Q[u^N]/N! is the difference. For α <= N it is multiplied by (1−γ)^{α−N}, as u >= −γ; else
     with an even L >= α it is 2^{L−N} (E_Q[u^N] + E_Q[u^L])/N!, and u^L <= γ^L (1 + (P/Q)^L).
@@ -520,13 +552,13 @@ def _remainder(difference: arb, middle: int, gamma: arb, slope: arb, length: int
 
 
 def _guard(middle: int, gamma: arb, slope: arb) -> int:
-    """Bits that the differences cancel, of a sum that is slope·γ² at least."""
+    """Bits that the differences cancel, of a sum that is about slope·γ² at least."""
     lost = middle * (1 + 2 * gamma).log() - slope.log().min(arb(0))
-    return _ROOM + int(float(lost) / LOG2) if lost.is_finite() else _ROOM
+    return _ROUNDING_BITS + int(float(lost) / LOG2) if lost.is_finite() else _ROUNDING_BITS
 
 
 def _differences(gamma: arb, slope: arb, length: int) -> list[arb]:
-    """Compute E_Q[u^k]/k! for 0 <= k <= length, 0 for the first: e^{−γx} Σ m_i (γx)^i/i!."""
+    """E_Q[u^k]/k! for 0 <= k <= length, 0 in place of the first, by e^{−γx} Σ m_i (γx)^i/i!."""
     growth = (2 * slope).exp()
     weights, moments, moment, ratio = [arb(1), gamma], [arb(0), arb(0)], arb(1), arb(1)
     for i in range(2, length + 1):
@@ -539,9 +571,12 @@ def _differences(gamma: arb, slope: arb, length: int) -> list[arb]:
     return (arb_poly(moments) * decay).truncate(length + 1).coeffs()
 
 
-@lru_cache(_TABLES)
+@lru_cache(_TABLES_KEPT)
 def _falling_factorials(middle: int, length: int) -> tuple[arb_mat, fmpz]:
-    """The coefficients of (n+t)(n+t−1)…(n+t−k+1) in t, a row each; what bounds them for k = N."""
+    """The coefficients of (n+t)(n+t−1)…(n+t−k+1) in t, a row for each k < N.
+
+    And an upper bound of the modulus of the product for k = N and |t| <= ½; n = middle.
+    """
     rows, product, most = [], fmpz_poly([1]), 1
     for k in range(length):
         rows.append(product.coeffs() + [0] * (length - k - 1))
@@ -554,14 +589,19 @@ def _falling_factorials(middle: int, length: int) -> tuple[arb_mat, fmpz]:
 #
 # ∫ m log(m/n) of two sampled normal laws by their moments, where the rate is small.
 
-_TERMS = 31  # the most that are tried
+#: The largest n of `terms` that is tried; where none does, trapezoids are summed.
+_MOST_MOMENTS = 31
+#: Bits by which moments are aimed below what is asked, and of the sums beyond twice that.
 _SPARE_BITS = 16
 
 
 def terms(gamma: Fraction, ratio: Fraction, bits: int) -> int | None:
-    """An odd n whose moments n + 1 are below the second ones by so many bits, or None."""
+    """The least odd n whose moments n + 1 are below the second ones by so many bits, or None.
+
+    It steers: `relative_entropy` bounds what n leaves out.
+    """
     falls = math.log2(gamma.denominator) - math.log2(gamma.numerator)
-    for n in range(3, _TERMS + 1, 2):
+    for n in range(3, _MOST_MOMENTS + 1, 2):
         left = (n - 1) * falls - math.log2(math.factorial(n + 1)) - bits - _SPARE_BITS
         if left > Fraction(3 * n * (n + 1), 4) / ratio**2:
             return n
@@ -569,7 +609,7 @@ def terms(gamma: Fraction, ratio: Fraction, bits: int) -> int | None:
 
 
 def relative_entropy(gamma: Fraction, ratio: Fraction, other: int, n: int, bits: int) -> arb:
-    """Compute ∫ m log(m/n) of two sampled normal laws by a series in the rate, n moments.
+    """∫ m log(m/n) of two sampled normal laws in a ball, by a series in the rate γ of n moments.
 
     m = (1−γ)N(0) + γN(1) and n = (1−γ)N(0) + γN(other), of standard deviation ratio. Under N(0),
     u = m/N(0) − 1 and v alike, it is E[(1+u)log(1+u) − u] less E[(1+u)log(1+v) − v], by Taylor's
@@ -605,32 +645,36 @@ def relative_entropy(gamma: Fraction, ratio: Fraction, other: int, n: int, bits:
 # P/Q − 1 = e^{st} − 1 at z = s/2 + t for z ~ N(0, 1) and s = Δ/σ. The nodes t = (j + ½)h are the
 # same for every l: a value is Σ e^{l·log|e^{st}−1| − z²/2} over those about its two peaks.
 
-_SPARE = 24  # bits of the exponents' size, and of their sum
-_HALVINGS = 8  # of the step
-_STRIP = 1 + math.e  # the error is about e^{strip·a²/2 − 2πa/h} at most
+#: Bits for the size of the exponents, and for their sum; too few widen the ball.
+_EXPONENT_BITS = 24
+#: Halvings of the step, before PrecisionError is raised.
+_MOST_HALVINGS = 8
+#: The error is about e^{ca²/2 − 2πa/h} at most with this c, so that a = 2π/(ch) is the best height.
+_STRIP_GROWTH = 1 + math.e
 
 
 class GaussianChi:
-    """The even χ-moments l ↦ B(l) are computed to so many bits, and remembered."""
+    """The even χ-moments l ↦ B(l) to a relative 2^−bits, in balls that are kept; `shift` = Δ/σ."""
 
     def __init__(self, shift: Fraction, bits: int) -> None:
         self.shift, self.bits = shift, bits
         self._float = float(shift)
         self._known: dict[int, arb] = {0: arb(1)}
-        self._use(2 * math.pi / math.sqrt(2 * _STRIP * (bits + 8) * math.log(2)))
+        self._use(2 * math.pi / math.sqrt(2 * _STRIP_GROWTH * (bits + 8) * math.log(2)))
 
     def _use(self, step: float) -> None:
+        """Take this step from now on, and forget the nodes of another one."""
         self.step = step
         self._nodes: dict[tuple[int, int], tuple[arb, arb]] = {}
 
     @steered_by_floats
     def __call__(self, l: int) -> arb:
-        """Compute B(l) for even l; PrecisionError where no step is fine enough."""
-        for _ in range(_HALVINGS):
+        """B(l) for even l >= 0; PrecisionError where no step is fine enough."""
+        for _ in range(_MOST_HALVINGS):
             deadline.check()
             if l in self._known:
                 return self._known[l]
-            with precision(self.bits + l.bit_length() + _SPARE):
+            with precision(self.bits + l.bit_length() + _EXPONENT_BITS):
                 total = self._trapezoids(l)
                 off = self._share_off(l, total)
                 if off <= arb(2) ** -self.bits:
@@ -642,9 +686,9 @@ class GaussianChi:
         )
 
     def _share_off(self, l: int, total: arb) -> arb:
-        """Bound k with T/(1+k) <= B <= T/(1−k), from the strip |Im t| <= a by Minkowski."""
+        """k with T/(1+k) <= B <= T/(1−k), from the strip |Im t| <= a by Minkowski; ∞ if not < 1."""
         with precision(_BOUND_BITS):
-            height = arb(2 * math.pi / self.step / _STRIP)
+            height = arb(2 * math.pi / self.step / _STRIP_GROWTH)
             n, s = l // 2, ball(self.shift)
             mean = (total / 2).root(n)
             turned = ((s * height) ** 2).min(arb(4)) * ((n - 1) * s**2 / 2).exp()
@@ -653,13 +697,16 @@ class GaussianChi:
             return off if off < 1 else arb("inf")
 
     def _trapezoids(self, l: int) -> arb:
-        """h Σ φ(z)(e^{st} − 1)^l"""
+        """h Σ φ(z)(e^{st} − 1)^l over all nodes, in a ball."""
         total = self._side(l, -1) + self._side(l, 1)
         return total * arb(self.step) / (2 * arb.pi()).sqrt()
 
     def _side(self, l: int, side: int) -> arb:
-        """Sum over t > 0 or t < 0: a window about the peak of what is log-concave there."""
-        reach = math.sqrt(2 * math.log(2) * (self.bits + _SPARE))
+        """The sum over t > 0 (side 1) or t < 0 (−1): a window about its peak, and what is beyond.
+
+        The terms are log-concave on a side, so that the rest is at most geometric.
+        """
+        reach = math.sqrt(2 * math.log(2) * (self.bits + _EXPONENT_BITS))
         peak = self._peak(l, side)
         first, last = (max(0, math.floor((peak + x * reach) / self.step)) for x in (-1, 1))
         terms = []
@@ -672,14 +719,14 @@ class GaussianChi:
         return sum(terms, arb(0)) + up_to(beyond)
 
     def _node(self, j: int) -> tuple[arb, arb]:
-        """log|e^{st} − 1| and −z²/2 at t = (j + ½)h."""
+        """log|e^{st} − 1| and −z²/2 at t = (j + ½)h, remembered by j and the precision."""
         if (j, ctx.prec) not in self._nodes:
             s, t = ball(self.shift), arb(self.step) * (2 * j + 1) / 2
             self._nodes[j, ctx.prec] = abs((s * t).expm1()).log(), -((s / 2 + t) ** 2) / 2
         return self._nodes[j, ctx.prec]
 
     def _peak(self, l: int, side: int) -> float:
-        """Estimate how far from 0 on one side t + s/2 = ls/(1 − e^{−st})."""
+        """About how far from 0 on one side t + s/2 = ls/(1 − e^{−st}), the peak, in float64."""
         s, far = self._float, 1.0
 
         def lies_ahead(distance: float) -> bool:
@@ -701,15 +748,22 @@ class GaussianChi:
 #
 # A_α − 1 of the sampled Gaussian mechanism for every real order α > 1, certified.
 
-# Costs measured in trapezoidal nodes, each a logarithm and an exponential, at 60 to 4,000 bits.
-_TRAPEZOID_START = 40
+# Costs are measured in trapezoidal nodes, each a logarithm and an exponential, at 60 to 4,000 bits.
+# They choose between proved ways.
+#: What a sum by trapezoids costs before its first node.
+_TRAPEZOID_START_COST = 40
+#: What an erfc of the series costs.
 _ERFC_COST = 4.5
-_ROOT_BITS = 500  # bits to which a node by a square root costs half of one by a logarithm
+#: Bits at which a node by a square root costs half of one by a logarithm.
+_ROOT_BITS = 500
+#: What a term of the binomial sum costs.
 _BINOMIAL_COST = 0.4
-_ALIKE = 3.0  # nats between two values of which one is found as well as the other on one grid
-_ALIKE_LOCALLY = 12.0  # the same where many orders are going to be asked
+#: Nats between A_α − 1 at the ends of an interval of orders, up to which one grid serves both.
+_ALIKE_NATS = 3.0
+#: Nats between them where many orders are going to be asked, so that a finer grid pays.
+_ALIKE_LOCALLY_NATS = 12.0
 
-#: (⌈α⌉, q, σ, bits) ↦ the grid for the orders up to ⌈α⌉, None where each has its own.
+#: (⌈α⌉, q, σ, bits) ↦ the nodes for the orders ⌈α⌉ − 1 to ⌈α⌉; None where each has its own.
 Known: TypeAlias = dict[Any, TrapezoidNodes | None]
 
 
@@ -717,10 +771,11 @@ Known: TypeAlias = dict[Any, TrapezoidNodes | None]
 def sampled_gaussian_excess(
     alpha: Fraction, q: Fraction, sigma: Fraction, known: Known | None = None
 ) -> arb:
-    """Compute A_α − 1 by whichever proved way takes the least time.
+    """A_α − 1 to the current precision, by whichever proved way takes the least time.
 
-    A_α = E_{N(0,σ²)}[(1−q+q e^{(2z−1)/(2σ²)})^α], α > 1 (Mironov–Talwar–Zhang 2019). What is
-    `known` of one interval between whole orders serves the next order in it.
+    A_α = E_{N(0,σ²)}[(1−q+q e^{(2z−1)/(2σ²)})^α], α > 1, 0 < q < 1 (Mironov–Talwar–Zhang 2019).
+    What is `known`, a dict that is changed here, of one interval between whole orders serves the
+    next order in it.
     """
     known = {} if known is None else known
 
@@ -740,16 +795,19 @@ def sampled_gaussian_excess(
 
 # Proved in docs/proofs/sampling.md, Lemma gaussian-grids.
 def shared_nodes(top: int, q: Fraction, sigma: Fraction, bits: int) -> TrapezoidNodes | None:
-    """Make one grid for all orders from top − 1 to top, if it does for each as well as its own."""
+    """The nodes for all orders from top − 1 to top; None where each order needs its own."""
     if top < 3:
         return None
-    return _nodes_over((Fraction(top - 1), Fraction(top)), q, sigma, bits, _ALIKE)
+    return _nodes_over((Fraction(top - 1), Fraction(top)), q, sigma, bits, _ALIKE_NATS)
 
 
 def _nodes_over(
     orders: Orders, q: Fraction, sigma: Fraction, bits: int, alike: float
 ) -> TrapezoidNodes | None:
-    """Make one grid for all orders between two; None if the logs of the values differ by more."""
+    """The nodes for all orders between two; None where they are many, or a series costs less.
+
+    None also where log(A_α − 1) differs by more than `alike` nats.
+    """
     low, high = (guess(alpha, q, sigma, bits) for alpha in orders)
     if high.log_excess - low.log_excess > alike:
         return None
@@ -763,7 +821,10 @@ def _nodes_over(
 
 @steered_by_floats
 def sampled_gaussian_local(middle: int, q: Fraction, sigma: Fraction) -> Local | None:
-    """Expand A_α − 1 for all α within ½ of a whole order; None where each order needs its own."""
+    """A_α − 1 for all α within ½ of a whole order, as a polynomial with a proved rest.
+
+    None where that is not accurate, and each order needs its own.
+    """
     orders = middle - REACH, middle + REACH
     bits = ctx.prec - LOST_BITS // 2
     slope = 1 / (2 * sigma * sigma)
@@ -772,13 +833,13 @@ def sampled_gaussian_local(middle: int, q: Fraction, sigma: Fraction) -> Local |
     if length is not None:
         local: Local | None = newton_local(middle, q, slope, length)
     else:
-        nodes = None if orders[0] < 2 else _nodes_over(orders, q, sigma, bits, _ALIKE_LOCALLY)
+        nodes = None if orders[0] < 2 else _nodes_over(orders, q, sigma, bits, _ALIKE_LOCALLY_NATS)
         local = None if nodes is None else nodes.local(middle)
     return local if local is not None and local.is_accurate else None
 
 
 def _cheapest(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
-    """Compute the value by whichever of the three proved ways should take the least time."""
+    """A_α − 1 by whichever of the three proved ways should take the least time."""
     guessed = guess(alpha, q, sigma, bits)
     grid = plan(guessed)
     cost = _trapezoid_cost(guessed, grid, bits)
@@ -793,9 +854,9 @@ def _cheapest(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
 
 
 def _trapezoid_cost(guessed: Guess, grid: TrapezoidGrid, bits: int) -> float:
-    """In nodes, of which those far from both peaks are left out."""
+    """What a sum by trapezoids costs in nodes, without those far from both peaks."""
     window = 2 * math.sqrt(2 * bits * LOG2) * guessed.sigma / grid.step
-    return _TRAPEZOID_START + min(grid.nodes, 2 * window)
+    return _TRAPEZOID_START_COST + min(grid.nodes, 2 * window)
 
 
 def _series_length(guessed: Guess, bits: int) -> float:
@@ -809,7 +870,7 @@ def _series_length(guessed: Guess, bits: int) -> float:
 
 
 def _side_length(guessed: Guess, distance: float, log_weight: float) -> float:
-    """Terms until one is below 2^{i−α} of the tolerance; infinite where they fall too slowly."""
+    """About the terms until one is below 2^{i−α} of the tolerance; ∞ where they fall too slowly."""
     alpha, variance = 1 + guessed.lam, guessed.sigma**2
     fall = log_weight + alpha * LOG2 - guessed.log_tolerance
     decay = distance / variance - math.log(alpha)
@@ -822,7 +883,7 @@ def _side_length(guessed: Guess, distance: float, log_weight: float) -> float:
 
 # Proved in docs/proofs/sampling.md, Lemma gaussian-whole-orders.
 def excess_by_binomial(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess) -> arb:
-    """Compute A_α − 1 for integer α ≥ 2 by a binomial sum.
+    """A_α − 1 in a ball, for whole α ≥ 2, by a binomial sum of positive terms:
 
     Σ_{k=2}^α C(α,k)(1−q)^{α−k}q^k (e^{(k²−k)/(2σ²)} − 1).
     """
@@ -845,7 +906,7 @@ def excess_by_binomial(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: G
 
 # Proved in docs/proofs/sampling.md, Lemma accelerated-series.
 def excess_by_series(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess) -> arb:
-    """A_α − 1 by the two-sided erfc series split at z₁, ∫(1+x)^α dμ on [0, 1] (MTZ19)."""
+    """A_α − 1 in a ball by the erfc series on both sides of z₁, ∫(1+x)^α dμ on [0, 1] (MTZ19)."""
     with ctx.workprec(_series_bits(guessed)):
         tolerance = arb(guessed.log_tolerance).exp()
         left, right = _left_moments(alpha, q, sigma), _right_moments(alpha, q, sigma)
@@ -854,7 +915,7 @@ def excess_by_series(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Gue
 
 
 def _series_bits(guessed: Guess) -> int:
-    """Bits for an absolute error of the series at the tolerance."""
+    """Bits for an absolute error of the series at about the tolerance."""
     scale = max(guessed.log_excess, 0.0) - guessed.log_tolerance
     terms = 1 + guessed.lam + scale
     exponent = (terms / guessed.sigma) ** 2 + (guessed.sigma * math.log(guessed.rate)) ** 2

@@ -29,15 +29,14 @@ from symacct.kernel.sums.balls import (
 #
 # Expectations of the sampled Laplace pair by flint's rigorous integration.
 
+#: (z, analytic) ↦ the integrand over a ball, not finite where `analytic` is asked and not proved.
 ComplexFunction = Callable[[acb, bool], acb]
+#: (u, log m) ↦ what is expected over Q, u = γ(P/Q − 1) and m = 1 + u.
 Direction = Callable[[acb, acb], acb]
 
 
 def integrate(integrand: ComplexFunction, points: list[arb], log_tolerance: float) -> arb:
-    """Integrate over consecutive points, each piece to about the tolerance.
-
-    The radius is rigorous.
-    """
+    """∫ from the first to the last point, certified; each piece to about e^{log_tolerance}."""
     tolerance = arb(log_tolerance).exp().mid()
     total = arb(0)
     for left, right in pairwise(points):
@@ -46,15 +45,18 @@ def integrate(integrand: ComplexFunction, points: list[arb], log_tolerance: floa
 
 
 def _bits(log_value: float, log_tolerance: float, exponent: float) -> int:
-    """Bits for an integrand of size 1 + value to the tolerance, with exponents of that size."""
+    """Bits for an integrand of size 1 + value to the tolerance, with exponents of that size.
+
+    Too few widen the ball.
+    """
     scale = max(log_value, 0.0) - log_tolerance
     return int(scale / LOG2 + math.log2((scale + exponent) ** 2 + 1)) + 20
 
 
 def sampled_laplace_excess_by_quadrature(alpha: Fraction, gamma: Fraction, b: Fraction) -> arb:
-    """Flint's integration encloses the sampled Laplace moment.
+    """A_α − 1 = E_Q[(1+u)^α − 1 − αu], Lap(1, b) sampled at rate γ against Q = Lap(0, b).
 
-    A_α − 1 = E_Q[(1+u)^α − 1 − αu] for Lap(1, b) sampled at rate γ against Q = Lap(0, b).
+    To the current precision, by flint's certified integration; α > 1 and 0 < γ < 1.
     """
     log_value = log_laplace_excess(alpha, gamma, b)
 
@@ -74,7 +76,7 @@ def sampled_laplace_excess_by_quadrature(alpha: Fraction, gamma: Fraction, b: Fr
 def _laplace_expectation(
     direction: Direction, gamma: Fraction, b: Fraction, log_tolerance: float
 ) -> arb:
-    """Compute E_Q[direction]: the ratio is e^{∓1/b} outside [0, 1], and e^{(2z−1)/b} inside."""
+    """E_Q[direction]: the ratio is e^{∓1/b} outside [0, 1], and e^{(2z−1)/b} inside; 0 < γ < 1."""
     rate, width = ball(gamma), ball(1 / b)
 
     def at(log_ratio: acb, analytic: bool) -> acb:
@@ -95,24 +97,28 @@ def _laplace_expectation(
 #
 # E_Q[ψ(1−γ+γL); L > 1], ψ(t) = (t^α − 1)(1 − t^{1−α}) or (t−1) log t at order 1, certified.
 
-_FARTHEST_PEAK = 128.0  # beyond it an integral takes minutes, and other bounds are nearly as tight
+#: Standard deviations that the peak αδ may be away: beyond it an integral takes minutes, and other
+#: bounds are nearly as tight. Farther ones are refused by PrecisionError.
+_FARTHEST_PEAK_DEVIATIONS = 128.0
 
+#: (log L, analytic) ↦ ψ(1−γ+γL) over a ball.
 Psi = Callable[[acb, bool], acb]
 
 
 @steered_by_floats
 def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> arb:
-    """Compute the expectation over x ~ N(0, 1), L = e^{δx − δ²/2}; 0 < γ <= 1.
+    """E_Q[ψ(1−γ+γL); L > 1] over x ~ N(0, 1), L = e^{δx − δ²/2}, δ = `shift`; 0 < γ <= 1.
 
-    Beyond R the integrand is at most (cL)^α φ(x), c = γ + κ/L(R): ψ(t) <= t^α, and at order 1
-    (t−1) log t <= t².
+    To the current precision; order 1 where `alpha` is None. Beyond R the integrand is at most
+    (cL)^α φ(x), c = γ + κ/L(R): ψ(t) <= t^α, and at order 1 (t−1) log t <= t². PrecisionError for
+    αδ > 128.
     """
     power = 2.0 if alpha is None else float(alpha)
     delta, rate = float(shift), float(gamma)
-    if power * delta > _FARTHEST_PEAK:
+    if power * delta > _FARTHEST_PEAK_DEVIATIONS:
         raise PrecisionError(
             f"the expectation over L > 1: found its peak {power * delta:,.0f} deviations away, "
-            f"needed at most {_FARTHEST_PEAK:.0f}",
+            f"needed at most {_FARTHEST_PEAK_DEVIATIONS:.0f}",
             remedy="ask for a lower order, or another theorem",
         )
     places = [delta / 2 + k / 8 for k in range(1, int(8 * (power * delta + 2)) + 16)]
@@ -137,9 +143,10 @@ def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction
 
 @steered_by_floats
 def laplace_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> arb:
-    """Compute the expectation for L = e^{sy}, y between −1 and 1, as Laplace noise has it.
+    """E_Q[ψ(1−γ+γL); L > 1] for L = e^{sy}, y between −1 and 1, as Laplace noise has it.
 
-    y has the density (s/4) e^{−s(1+y)/2} inside and the mass e^{−s}/2 at 1; 0 < γ <= 1.
+    y has the density (s/4) e^{−s(1+y)/2} inside and the mass e^{−s}/2 at 1, s = `shift`. To the
+    current precision, for 0 < γ <= 1; order 1 where `alpha` is None.
     """
     power, rate, s = 2.0 if alpha is None else float(alpha), float(gamma), float(shift)
     log_value = _log_psi(alpha, log_mixture(s, rate, 1 - rate)) - s - LOG2
@@ -159,7 +166,10 @@ def laplace_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction)
 
 
 def _bits_above(bits: int, log_value: float, log_tolerance: float, exponent: float) -> int:
-    """Bits for an integrand that is a product of two differences, to the tolerance."""
+    """Bits for an integrand that is a product of two differences, to the tolerance.
+
+    PrecisionError where they are more than the limit "bits".
+    """
     scale = max(log_value, 0.0) - log_tolerance + abs(min(log_value, 0.0))
     most = limits.current().bits
     if not scale / LOG2 < most:
@@ -171,7 +181,7 @@ def _bits_above(bits: int, log_value: float, log_tolerance: float, exponent: flo
 
 
 def _log_psi(alpha: Fraction | None, log_t: float) -> float:
-    """log ψ(t) in float64, for log t > 0."""
+    """log ψ(t) in float64 for log t > 0, −∞ for others; order 1 where `alpha` is None."""
     if log_t <= 0:
         return -math.inf
     if alpha is None:
@@ -188,7 +198,7 @@ def _log_size(alpha: Fraction | None, rate: float, delta: float, x: float) -> fl
 
 
 def _psi_of_ratio(alpha: Fraction | None, gamma: Fraction) -> Psi:
-    """Make the function log L ↦ ψ(1−γ+γL)."""
+    """The function log L ↦ ψ(1−γ+γL), of order 1 where `alpha` is None."""
     rate = ball(gamma)
     order = None if alpha is None else ball(alpha)
 
@@ -203,6 +213,7 @@ def _psi_of_ratio(alpha: Fraction | None, gamma: Fraction) -> Psi:
 
 
 def _over_bell(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> Psi:
+    """x ↦ ψ(1−γ+γe^{δx − δ²/2}) e^{−x²/2}."""
     psi, delta = _psi_of_ratio(alpha, gamma), ball(shift)
 
     def integrand(x: acb, analytic: bool) -> acb:
@@ -212,7 +223,7 @@ def _over_bell(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> Psi:
 
 
 def _bell_tail(power: float, gamma: Fraction, shift: Fraction, end: arb) -> arb:
-    """(c e^{…})^α: c^α e^{α(α−1)δ²/2} Φ̄(R − αδ)"""
+    """∫_R^∞ (cL)^α φ = c^α e^{α(α−1)δ²/2} Φ(αδ − R), an upper bound beyond R = `end`."""
     order, delta, rate = arb(power), ball(shift), ball(gamma)
     log_c = (rate + (1 - rate) * (delta**2 / 2 - delta * end).exp()).log()
     beyond = normal_tail(end - order * delta)
@@ -223,19 +234,23 @@ def _bell_tail(power: float, gamma: Fraction, shift: Fraction, end: arb) -> arb:
 #
 # A_α − 1 and the Kullback–Leibler value of the sampled Laplace mechanism, certified.
 
-_LAST_SERIES_ORDER = 1000  # from here on the integral takes less time than ⌊α⌋ terms
+#: The largest order by a series: from here on the integral takes less time than ⌊α⌋ terms.
+_LAST_SERIES_ORDER = 1000
 
 
 @steered_by_floats
 def sampled_laplace_excess(alpha: Fraction, gamma: Fraction, b: Fraction) -> arb:
-    """A_α − 1, A_α = E_Q[(1−γ+γP/Q)^α], for P = Lap(1, b), Q = Lap(0, b) and real α > 1."""
+    """A_α − 1, A_α = E_Q[(1−γ+γP/Q)^α], for P = Lap(1, b), Q = Lap(0, b), α > 1 and 0 < γ < 1.
+
+    Certified, to the current precision.
+    """
     if alpha > _LAST_SERIES_ORDER:
         return sampled_laplace_excess_by_quadrature(alpha, gamma, b)
     return sampled_laplace_excess_by_series(alpha, gamma, b)
 
 
 def sampled_laplace_excess_by_series(alpha: Fraction, gamma: Fraction, b: Fraction) -> arb:
-    """The sampled Laplace moment is two atoms and an incomplete beta integral.
+    """A_α − 1 of the sampled Laplace pair as two atoms and an incomplete beta integral:
 
     A_α − 1 = m(r₀)^α/2 + m(r₁)^α/(2r₁) − 1 + (4√r₁)^{−1} ∫_{r₀}^{r₁} r^{−3/2} m(r)^α dr.
 
@@ -256,7 +271,7 @@ def sampled_laplace_excess_by_series(alpha: Fraction, gamma: Fraction, b: Fracti
 
 
 def _excess(alpha: Fraction, gamma: Fraction, b: Fraction, tolerance: arb) -> arb:
-    """Evaluate the series' formula at the current precision; NaN if an end may be at 1."""
+    """The series' formula at the current precision; NaN if γe^{±1/b}/(1−γ) may be 1."""
     order, odds, width = ball(alpha), ball(gamma / (1 - gamma)), ball(1 / b).exp()
     low, high = odds / width, odds * width
     if low.contains(1) or high.contains(1):
@@ -277,9 +292,9 @@ def _excess(alpha: Fraction, gamma: Fraction, b: Fraction, tolerance: arb) -> ar
 
 
 def _power_moments(power: Fraction, step: int, bottom: arb, top: arb, factor: arb) -> Iterator[arb]:
-    """The moments of a power of x follow from those of its ends.
+    """factor·∫_bottom^top x^{s−1} dx = factor·(top^s − bottom^s)/s, s = power, power + step, …
 
-    factor·∫_bottom^top x^{s−1} dx for s = power, power + step, …: (top^s − bottom^s)/s.
+    `step` is 1 or −1, and 0 < bottom <= top.
     """
     upper, lower = factor * top ** ball(power), factor * bottom ** ball(power)
     upper_step, lower_step = (top, bottom) if step > 0 else (1 / top, 1 / bottom)
@@ -299,7 +314,7 @@ def _power_moments(power: Fraction, step: int, bottom: arb, top: arb, factor: ar
 
 @steered_by_floats
 def sampled_laplace_kl(gamma: Fraction, b: Fraction) -> arb:
-    """Compute D_1(mixture‖Q) = E_Q[m log m] for Lap(1, b) at rate γ, in closed form.
+    """D_1(m‖Q) = E_Q[m log m] in nats for Lap(1, b) at rate 0 < γ < 1, in closed form.
 
     ∫ r^{−3/2} m log m dr = V log m − 4γs + 8√(γ(1−γ)) atan(s√(γ/(1−γ))) with s = √r and
     V = 2γs − 2(1−γ)/s, from s = e^{−1/(2b)} to e^{1/(2b)}.

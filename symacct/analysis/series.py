@@ -20,7 +20,8 @@ from symacct.kernel.sums.balls import ball, up_to, within
 #
 # Alternating series whose terms are a Hausdorff moment sequence, with a proved remainder.
 
-_BITS_PER_TERM = 2.543  # log2(3 + sqrt 8), rounded down
+#: Bits that one more term gives an accelerated sum: log₂(3 + √8), rounded down.
+_BITS_PER_TERM = 2.543
 
 
 @lru_cache(maxsize=256)
@@ -33,7 +34,7 @@ def acceleration_weights(n: int) -> tuple[fmpz, tuple[fmpz, ...]]:
 
 # Proved in docs/proofs/sums.md, Lemma acceleration.
 def accelerated_sum(terms: list[arb]) -> arb:
-    """Sum Σ_{k≥0} (−1)^k a_k from a_0 … a_{n−1}, where a_k = ∫₀¹ x^k dμ with μ ≥ 0.
+    """Σ_{k≥0} (−1)^k a_k in a ball, from a_0 … a_{n−1}, where a_k = ∫₀¹ x^k dμ with μ ≥ 0.
 
     The error of the weighted sum S_n is at most S/T_n(3), hence at most S_n/(T_n(3) − 1)
     (Cohen–Rodriguez Villegas–Zagier 2000, Proposition 1); it is added as a radius.
@@ -46,9 +47,9 @@ def accelerated_sum(terms: list[arb]) -> arb:
 
 
 def alternating_sum(terms: Iterator[arb], tolerance: arb) -> arb:
-    """An alternating series of moments is summed by itself, or by Chebyshev weights.
+    """Σ_{k≥0} (−1)^k a_k in a ball to about the tolerance, where a_k = ∫₀¹ x^k dμ with μ ≥ 0.
 
-    Σ_{k≥0} (−1)^k a_k, a_k = ∫₀¹ x^k dμ, μ ≥ 0, to about the tolerance, plain or faster.
+    Plainly where a term falls below the tolerance, else by Chebyshev weights.
     """
     first = next(terms)
     needed = _terms_needed(first / tolerance)
@@ -63,13 +64,16 @@ def alternating_sum(terms: Iterator[arb], tolerance: arb) -> arb:
 
 
 def _terms_needed(ratio: arb) -> int:
-    """An n with a_0/T_n(3) at most the tolerance, since T_n(3) > (3+√8)^n/2, from their ratio."""
+    """About the n with a_0/T_n(3) at most the tolerance, from their ratio, as T_n(3) > (3+√8)^n/2.
+
+    It steers: `accelerated_sum` bounds its error for any n.
+    """
     mantissa, exponent = ratio.mid().man_exp()
     return max(2, int((mantissa.bit_length() + int(exponent) + 1) / _BITS_PER_TERM) + 1)
 
 
 def _plain_sum(terms: list[arb], following: arb) -> arb:
-    """Σ_{k<n} (−1)^k a_k with the bound a_n on the rest of a decreasing alternating series."""
+    """Σ_{k≥0} (−1)^k a_k of falling terms in a ball: those below n, and a_n bounds the rest."""
     total = arb(0, following)
     for k, term in enumerate(terms):
         total += -term if k % 2 else term
@@ -77,9 +81,7 @@ def _plain_sum(terms: list[arb], following: arb) -> arb:
 
 
 def binomial_integral(alpha: Fraction, moments: Iterator[arb], reach: arb, tolerance: arb) -> arb:
-    """The integral of a power of 1 + x is a binomial series in the moments of μ.
-
-    ∫(1+x)^α dμ = Σ_i C(α,i) M_i for M_i = ∫x^i dμ, μ ≥ 0 on [0, reach], reach ≤ 1, α > 0.
+    """∫(1+x)^α dμ = Σ_i C(α,i) M_i in a ball, M_i = ∫x^i dμ, μ ≥ 0 on [0, reach], reach ≤ 1, α > 0.
 
     For i ≤ α the terms from i on add up to something between 0 and C(α,i) M_i (1+reach)^{α−i}
     (Taylor's remainder). Past α they alternate, and their absolute values are the moments of a
@@ -121,9 +123,7 @@ _HALF = Fraction(1, 2)
 
 
 def log_theta_ratio(sigma: arb, x: Fraction) -> arb:
-    """The logarithm of a ratio of theta functions is summed by whichever series is short.
-
-    log Θ(0)/Θ(x) >= 0, which has the period 1 and is 0 at whole x, to all digits near them.
+    """log Θ(0)/Θ(x) >= 0 in a ball, of period 1 in x and 0 at whole x, to all digits near them.
 
     By the sum itself where σ < ½, else by Poisson's, Θ(x)/Θ(0) = 1 − 4 Σ_{n>=1} h(n) sin²(πnx)/Θ̂
     with h(n) = e^{−2π²σ²n²} and Θ̂ = 1 + 2 Σ h(n).
@@ -139,16 +139,16 @@ def log_theta_ratio(sigma: arb, x: Fraction) -> arb:
 
 
 def theta_at_0(sigma: arb) -> arb:
-    """Compute Θ(0), by the sum itself where σ < ½, else by Poisson's, σ√(2π) Θ̂."""
+    """Θ(0) in a ball, by the sum itself where σ < ½, else by Poisson's, σ√(2π) Θ̂."""
     if sigma < ball(_HALF):
         return _whole(1 / (2 * sigma**2))
     return sigma * (2 * arb.pi()).sqrt() * _whole(2 * (arb.pi() * sigma) ** 2)
 
 
 def _directly(sigma: arb, x: Fraction) -> arb:
-    """For little noise the sum over whole numbers is short.
+    """log Θ(0)/Θ(x) in a ball by the sum over whole numbers, short for σ < ½; 0 < x <= ½.
 
-    x²/(2σ²) − log(1 + Σ_{k>=1} e^{−k²/(2σ²)} (2 cosh(kx/σ²) − 2)/Θ(0)), 0 < x <= ½
+    x²/(2σ²) − log(1 + Σ_{k>=1} e^{−k²/(2σ²)} (2 cosh(kx/σ²) − 2)/Θ(0))
 
     As 2 cosh y − 2 <= y² e^y and kx <= k/2, a term is at most (x/σ²)² k² e^{−(k²−k)/(2σ²)}.
     """
@@ -162,14 +162,14 @@ def _directly(sigma: arb, x: Fraction) -> arb:
 
 
 def _whole(rate: arb) -> arb:
-    """1 + 2 Σ_{n>=1} e^{−rate·n²}"""
+    """1 + 2 Σ_{n>=1} e^{−rate·n²} in a ball, rate >= 2."""
     return 1 + 2 * _sum(rate, lambda n: arb(1), arb(1))
 
 
 def _sum(rate: arb, wave: Callable[[int], arb], most: arb, lost: int = 0) -> arb:
-    """A theta series is summed until what is left is bounded by a geometric one.
+    """Σ_{n>=1} e^{−rate·n²} wave(n) in a ball, for rate >= 2.
 
-    Σ_{n>=1} e^{−rate·n²} wave(n), 0 <= wave(n) <= most·n² e^{rate·lost(n−1)}.
+    0 <= wave(n) <= most·n² e^{rate·lost(n−1)}.
 
     What bounds the terms falls by e^{−rate(2n+1−lost)}(1+1/n)² from one to the next, by half at
     least for rate >= 2: so the rest is at most twice its first bound. Where balls
@@ -193,64 +193,74 @@ def _sum(rate: arb, wave: Callable[[int], arb], most: arb, lost: int = 0) -> arb
 # n-th coefficient of (Σ_k E[W^k e^{−uW}] x^k/k!)^t. In log u the trapezoidal rule has a *relative*
 # error (docs/proofs/allocations.md, Lemmas lognormal-moments and laplace-ratio-moments).
 
-_SPARE, FEW_BITS = 8.0, 64  # nats; places are worked out with more
-_SMALLEST_THETA = 4  # what θ is at least
-_LONGEST = 96
-_MOST_WHOLE, _DIFFERENCES = 2048, 48  # an order in closed form, and those beyond it
+#: Nats by which the sum's error is aimed below 2^−bits; bounds do not rest on it.
+_SPARE_NATS = 8.0
+#: Bits of exponents and places where few bits of a moment are asked.
+FEW_BITS = 64
+#: The least θ = n − z: a smaller one makes the integrand fall slowly for u → 0.
+_SMALLEST_THETA = 4
+#: The largest n of an integral, whose cost grows with it; PrecisionError beyond.
+_LARGEST_WHOLE_ORDER = 96
+#: The largest whole order in closed form, those included that a fractional order takes beyond it.
+_LARGEST_CLOSED_ORDER = 2048
+#: The whole orders beyond its own by which a fractional order is enclosed.
+_MOST_DIFFERENCES = 48
 
 
 class SumMoments:
-    """Moments of a sum are E[S^z], S of `count` copies of W, to so many bits."""
+    """Moments of a sum are E[S^z] in balls, S of `count` copies of W > 0, to a relative 2^−bits."""
 
-    called: ClassVar[str]  # what is summed, in words
+    #: What is summed, as a noun in the plural for messages.
+    called: ClassVar[str]
     count: int
     bits: int
 
     def variable_moments(self, n: int) -> list[arb]:
-        """Compute E[W^k], 0 <= k <= n."""
+        """E[W^k] in balls for 0 <= k <= n."""
         raise NotImplementedError
 
     def _integral(self, n: int, theta: arb) -> arb:
-        """Compute ∫ e^{θx} E[Sⁿ e^{−e^x S}] dx, by a sum whose terms are all positive."""
+        """∫ e^{θx} E[Sⁿ e^{−e^x S}] dx in a ball for θ > 0, by a sum of positive terms."""
         raise NotImplementedError
 
     def moment(self, z: Exact) -> arb:
-        """Compute E[S^z], z not 0.
+        """E[S^z] in a ball for a real z that is not 0.
 
-        In closed form at whole z > 0, between them where their differences tell; else an integral.
+        In closed form at whole z > 0, between them where their differences tell; else an integral,
+        with PrecisionError for z > 92.
         """
         if z > 0 and (known := self._by_whole_orders(math.floor(z), z - math.floor(z))) is not None:
             return known
         n = max(0, math.floor(z) + _SMALLEST_THETA)
-        if n > _LONGEST:
+        if n > _LARGEST_WHOLE_ORDER:
             raise PrecisionError(
                 f"a moment of {self.count} {self.called}: found the order {float(z):.6g}, "
-                f"needed one up to {_LONGEST - _SMALLEST_THETA}"
+                f"needed one up to {_LARGEST_WHOLE_ORDER - _SMALLEST_THETA}"
             )
         with ctx.workprec(max(self.bits, FEW_BITS)):
             theta = n - BALL.number(z)
             return self._integral(n, theta) / theta.gamma()
 
     def _by_whole_orders(self, n: int, part: Exact) -> arb | None:
-        """Enclose E[S^{n+part}], 0 <= part < 1, between two polynomials in x = S/c − 1.
+        """E[S^{n+part}] in a ball, 0 <= part < 1, between the means of two polynomials.
 
-        Under the weight Sⁿ. Of odd degree Taylor's of (1+x)^part is nowhere below it, and 1+x times
-        that of (1+x)^{part−1} nowhere above. None where they leave too few bits.
+        In x = S/c − 1, under the weight Sⁿ. Of odd degree Taylor's of (1+x)^part is nowhere below
+        it, and 1+x times that of (1+x)^{part−1} nowhere above. None where they leave too few bits.
         """
-        if n + (_DIFFERENCES if part else 0) > _MOST_WHOLE:
+        if n + (_MOST_DIFFERENCES if part else 0) > _LARGEST_CLOSED_ORDER:
             return None
         if part == 0:
             with ctx.workprec(max(self.bits, FEW_BITS)):
                 return self._powers(n, self.variable_moments(n))[0]
         with ctx.workprec(3 * self.bits + FEW_BITS):
-            whole = self._powers(n, self.variable_moments(n + _DIFFERENCES))
+            whole = self._powers(n, self.variable_moments(n + _MOST_DIFFERENCES))
             centre, exponent = whole[1] / whole[0], BALL.number(part)
             differences = [x / (whole[0] * centre**i) for i, x in enumerate(whole)]
-            for j in range(1, _DIFFERENCES + 1):  # E xⁱ for i < j stand before
-                for i in range(_DIFFERENCES, j - 1, -1):
+            for j in range(1, _MOST_DIFFERENCES + 1):  # E xⁱ for i < j stand before
+                for i in range(_MOST_DIFFERENCES, j - 1, -1):
                     differences[i] -= differences[i - 1]
             high, low, high_share, low_share = arb(0), arb(0), arb(1), arb(1)
-            for j in range(_DIFFERENCES):
+            for j in range(_MOST_DIFFERENCES):
                 high += high_share * differences[j]
                 low += low_share * (differences[j] + differences[j + 1])
                 high_share *= (exponent - j) / (j + 1)
@@ -263,10 +273,11 @@ class SumMoments:
 
     @property
     def _need(self) -> float:
-        return self.bits * math.log(2) + _SPARE
+        """Nats below the value at which the sum's error is aimed."""
+        return self.bits * math.log(2) + _SPARE_NATS
 
     def _powers(self, first: int, terms: list[arb]) -> list[arb]:
-        """Compute k! times the k-th coefficient of (Σ a_k x^k/k!)^t, k from the first on."""
+        """k! times the k-th coefficient of (Σ a_k x^k/k!)^t, k from `first` on, a_k the terms."""
         series = [term / arb.fac_ui(k) for k, term in enumerate(terms)]
         before, ctx.cap = ctx.cap, len(terms)
         try:

@@ -33,7 +33,8 @@ from symacct.kernel.sums.balls import (
 # κ = 1 − γ; a and b lie on a line or in a plane. In float64 the excess over 1 is a sum over a grid,
 # which steers and proves nothing.
 
-_TRIPLE_NODES = 2**24
+#: Nodes of the sum at order 1 in float64; more are refused by LimitError.
+_MOST_ENTROPY_NODES = 2**24
 
 
 class Gram(NamedTuple):
@@ -51,7 +52,10 @@ class Gram(NamedTuple):
 
 @dataclass(frozen=True)
 class Triple:
-    """A triple is α, γ, and the means a = (a₁, r), b = (b₁, r), r² rational; r = 0 on a line."""
+    """A triple is α, γ, and the means a = (a₁, r), b = (b₁, r); r = 0 on a line.
+
+    The fields `a`, `b` and `rise` are a₁, b₁ and the rational r², in units of σ.
+    """
 
     alpha: Fraction
     gamma: Fraction
@@ -84,7 +88,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class Floats:
-    """A triple in float64 is known by λ = α − 1, γ and κ; nothing proved rests on it."""
+    """A triple in float64: λ = α − 1, (γ, κ), a₁, b₁ and r; nothing proved rests on it."""
 
     lam: float
     rates: tuple[float, float]
@@ -109,35 +113,36 @@ class Floats:
 
     @cached_property
     def log_excess(self) -> float:
-        """Estimate log(E[…] − 1) by the largest term of a grid, which is fine near both ends."""
+        """About log(E[…] − 1), by the largest term of a grid that is fine near both ends; α > 1."""
         far, across = max(0.0, self.alpha * self.a), self.alpha * self.r
         z = _tried(far, 200 if self.r else 4000)
         y = _tried(across, 200) if self.r else np.zeros(1)
         return float(np.max(self._log_terms(z[:, None], y[None, :]))) - 0.9
 
     def log_entropy(self) -> float:
-        """Compute log E[m log(m/n)] for a pair on a line, by trapezoids in float64.
+        """log E[m log(m/n)] for a pair on a line (α = 1, r = 0), by trapezoids in float64.
 
-        About the means of 1, X² and Y²: what is summed rises in X at most as its square does, and
-        so in Y (as it does for small γ). LimitError where the nodes are too many.
+        Around the means of 1, X² and Y²: what is summed rises in X at most as its square does, and
+        so in Y (as it does for small γ). Nothing is proved. LimitError for too many nodes.
         """
         step, reach = min(0.1, 0.4 / max(abs(self.a), abs(self.b))), 9.0
         places = 0.0, 2 * self.a, 2 * self.b
         low, high = min(places) - reach, max(places) + reach
-        if (high - low) / step > _TRIPLE_NODES:
+        if (high - low) / step > _MOST_ENTROPY_NODES:
             raise LimitError(
-                f"a sampled Gaussian's integral: found more than {_TRIPLE_NODES:,} nodes, which "
-                "take too long",
+                "a sampled Gaussian's integral: found more than "
+                f"{_MOST_ENTROPY_NODES:,} nodes, which take too long",
                 remedy="ask for more noise, or for an order above 1",
             )
         z = np.arange(low, high, step)
         return self.log_block(z, np.zeros(1)) + math.log(step / math.sqrt(2 * math.pi))
 
     def log_block(self, z: np.ndarray, y: np.ndarray) -> float:
-        """log Σ of the integrand over these nodes."""
+        """log Σ of the integrand over the nodes (z, y), without the steps and 1/√(2π)."""
         return log_total(self._log_terms(z, y))
 
     def _log_terms(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """log of n(r^α − 1 − α(r−1)) e^{−(z²+y²)/2}, r = m/n, at the nodes (z, y)."""
         first, second = self.squares
         log_gap = log_gap_of(
             self.lam,
@@ -155,7 +160,7 @@ def log_total(logs: np.ndarray) -> float:
 
 
 def _tried(far: float, most: int) -> np.ndarray:
-    """Places near 0, near `far` and between, half a standard deviation apart where few do."""
+    """Places near 0, near `far` and at most `most` between, half a deviation apart if these do."""
     near = np.arange(-9, 9.1, 0.5)
     between = np.linspace(0.0, far, min(most, math.ceil(min(2 * far, most)) + 1))
     return np.unique(np.concatenate([near, far + near, between]))
@@ -164,10 +169,11 @@ def _tried(far: float, most: int) -> np.ndarray:
 def log_gap_of(
     lam: float, rates: tuple[float, float], log_x: np.ndarray, log_y: np.ndarray
 ) -> np.ndarray:
-    """Compute log( n (r^α − 1 − α(r−1)) ), r = m/n, in float64 without cancellation.
+    """log( n (r^α − 1 − α(r−1)) ), r = m/n and α = λ + 1 >= 1, in float64 without cancellation.
 
-    At α = 1 it is log( n (r log r − r + 1) ). The first is n (r(r^λ − 1) − λ(r−1)), and the second
-    its quotient by λ as λ → 0.
+    `rates` are γ and κ = 1 − γ, m = κ + γX and n = κ + γY from log X and log Y. At α = 1 it is
+    log( n (r log r − r + 1) ). The first is n (r(r^λ − 1) − λ(r−1)), and the second its quotient by
+    λ as λ → 0.
     """
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         log_m, log_n = (_log_mixture(rates, x) for x in (log_x, log_y))
@@ -187,6 +193,7 @@ def log_gap_of(
 
 
 def _log_mixture(rates: tuple[float, float], log_ratio: np.ndarray) -> np.ndarray:
+    """log(κ + γX) from log X, in float64."""
     gamma, rest = rates
     if rest == 0:
         return log_ratio
@@ -204,11 +211,16 @@ def _log_mixture(rates: tuple[float, float], log_ratio: np.ndarray) -> np.ndarra
 
 #: Bits of the sum of exponentials, whose terms cancel, beyond those that δ² takes from 1.
 _EXPONENTIALS_BITS = 128
+#: The degrees K in γ/κ that are tried, odd ones.
 _DEGREES = range(1, 26, 2)
-_FINE = Fraction(1, 2**24)  # of δ², the size of H: what is left out so decides nothing
-_COARSE = Fraction(1, 16)
-_MOST_TERMS = 4096
-_TAYLOR = 4  # terms of H about the middle of a piece
+#: The share of δ², the size of H, below which what is left out decides nothing: no higher degree.
+_FINE_SHARE = Fraction(1, 2**24)
+#: The share of δ² above which what is left out makes the sum useless.
+_COARSE_SHARE = Fraction(1, 16)
+#: Terms of the binomial series that bounds the rest; for more the bound is ∞.
+_MOST_BINOMIAL_TERMS = 4096
+#: Terms of H about the middle of a piece, the last of them over the whole piece.
+_TAYLOR_TERMS = 4
 
 
 @dataclass(frozen=True)
@@ -221,26 +233,26 @@ class Slopes:
     bits: int
 
     def over(self, low: Fraction, high: Fraction) -> tuple[arb, arb]:
-        """Bound κ²H(B) from both sides at all these B, by Taylor's formula."""
+        """A lower and an upper bound of κ²H(B) at all B from low to high, by Taylor's formula."""
         with ctx.workprec(self.bits):
             whole, middle = ball(low).union(ball(high)), ball((low + high) / 2)
             half, reach = ball((high - low) / 2), arb(1)
             total = self._derivative(0, middle)
-            for n in range(1, _TAYLOR + 1):
+            for n in range(1, _TAYLOR_TERMS + 1):
                 reach *= half / n
-                place = middle if n < _TAYLOR else whole
+                place = middle if n < _TAYLOR_TERMS else whole
                 total += self._derivative(n, place) * within(reach)
             return (total - self.below).lower(), (total + self.above).upper()
 
     def rise_between(self, low: Fraction, high: Fraction) -> arb:
-        """Bound the integral of κ²H from one B to the other from above."""
+        """An upper bound of the integral of κ²H from B = low to high."""
         with ctx.workprec(self.bits):
             ends = ball(low), ball(high)
             before, after = (self._derivative(-1, end) for end in ends)
             return after - before + self.above * (ends[1] - ends[0])
 
     def _derivative(self, n: int, square: arb) -> arb:
-        """The n-th of the sum, whose rates are positive; for −1 an integral of it."""
+        """The n-th derivative in B of the sum, of rates > 0; for n = −1 an antiderivative."""
         terms = (
             weight * ball(rate**n) * (ball(rate) * square).exp()
             for rate, weight in self.weights.items()
@@ -250,15 +262,15 @@ class Slopes:
 
 @lru_cache(maxsize=256)
 def slopes(alpha: Fraction, gamma: Fraction, delta: Fraction) -> Slopes | None:
-    """Expand κ²H to the first degree that leaves out little, or the best.
+    """κ²H as a sum of exponentials to the first degree that leaves out little, or to the best.
 
-    None where that is too much.
+    None where even that leaves out 1/16 of δ². 0 < γ < 1; δ = Δ/σ. The last 256 are remembered.
     """
     # What is left of 1 is of the size δ².
     lost = 2 * max(0, delta.denominator.bit_length() - delta.numerator.bit_length())
     with ctx.workprec(_EXPONENTIALS_BITS + lost):
         expansion = SlopeSeries(alpha - 1, gamma / (1 - gamma), delta**2)
-        fine, coarse = (ball(share * delta**2) for share in (_FINE, _COARSE))
+        fine, coarse = (ball(share * delta**2) for share in (_FINE_SHARE, _COARSE_SHARE))
         best, left = 0, coarse
         for degree in _DEGREES:
             rest = expansion.left_out(degree)
@@ -270,7 +282,7 @@ def slopes(alpha: Fraction, gamma: Fraction, delta: Fraction) -> Slopes | None:
 
 
 class SlopeSeries:
-    """The series is κ²H to some degree in x; p = α − 1."""
+    """The series is κ²H to some degree in x = γ/κ; `power` is p = α − 1, and `top` δ²."""
 
     def __init__(self, power: Fraction, x: Fraction, top: Fraction) -> None:
         self.power, self.top = power, ball(top)
@@ -278,7 +290,7 @@ class SlopeSeries:
 
     @cached_property
     def binomials(self) -> list[arb]:
-        """C(p, k)"""
+        """C(p, k) for k from 0 to the largest degree."""
         coefficients = [arb(1)]
         for k in range(max(_DEGREES)):
             coefficients.append(coefficients[-1] * (self.p - k) / (k + 1))
@@ -290,7 +302,7 @@ class SlopeSeries:
         return ((i * (i - 1) + j * (j - 1) + i * j) * self.top / 2).exp()
 
     def left_out(self, degree: int) -> arb:
-        """Bound what n^{−k−2} leaves out from x^{K−k} on, for all k < K.
+        """An upper bound of what n^{−k−2} leaves out from x^{K−k} on, for all k < K = `degree`.
 
         |X−Y|^{k+1} <= X^{k+1} + Y^{k+1}.
         """
@@ -302,14 +314,14 @@ class SlopeSeries:
         return total * self._power_of_x(degree)
 
     def cut(self, degree: int, error: arb) -> Slopes:
-        """Cut the series at a degree, and bound the rest on both sides."""
+        """The series cut at a degree; `error` is `left_out` there, and the last term has a sign."""
         last, binomial = self._last(degree), self.binomials[degree]
         below = arb(0) if binomial < 0 else last
         above = arb(0) if binomial >= 0 else last
         return Slopes(self._weights(degree), error + below, error + above, ctx.prec)
 
     def _weights(self, degree: int) -> dict[Fraction, arb]:
-        """Collect −Σ C(p,k) C(−k−2,j) x^{k+j} E[Y^{j+1}(X−Y)^{k+1}], k + j < K, by rates in B."""
+        """−Σ C(p,k) C(−k−2,j) x^{k+j} E[Y^{j+1}(X−Y)^{k+1}], k + j < K, as rate in B ↦ weight."""
         weights: dict[Fraction, arb] = defaultdict(arb)
         for k in range(degree):
             for j in range(degree - k):
@@ -322,13 +334,14 @@ class SlopeSeries:
         return weights
 
     def _last(self, degree: int) -> arb:
-        """Bound |C(p,K)| x^K E[Y(X^{K+1}+Y^{K+1})(1+xX)^q], q = max{0, p−K}.
+        """An upper bound of |C(p,K)| x^K E[Y(X^{K+1}+Y^{K+1})(1+xX)^q], q = max{0, p−K}.
 
-        By the binomial series up to ⌊q⌋ and (1+xX)^f <= 1 + (xX)^f for the rest f of q.
+        ∞ for a q above 4096. By the binomial series up to ⌊q⌋, and (1+xX)^f <= 1 + (xX)^f for the
+        rest f of q.
         """
         q = max(Fraction(0), self.power - degree)
         whole = math.floor(q)
-        if whole > _MOST_TERMS:
+        if whole > _MOST_BINOMIAL_TERMS:
             return arb("inf")
         total, weight = arb(0), abs(self.binomials[degree]) * self._power_of_x(degree)
         for i in range(whole + 1):
@@ -340,10 +353,11 @@ class SlopeSeries:
         return total
 
     def _both(self, degree: int, i: arb) -> arb:
-        """E[Y(X^{K+1} + Y^{K+1})X^i]"""
+        """E[Y(X^{K+1} + Y^{K+1})X^i] at B = δ², K = `degree`."""
         return self.moment(i + degree + 1, 1) + self.moment(i, degree + 2)
 
     def _power_of_x(self, k: int) -> arb:
+        """x^k, exactly 1 for k = 0."""
         return self.x**k if k else arb(1)
 
 
@@ -354,17 +368,26 @@ class SlopeSeries:
 # m = κ + γe^{a·x − |a|²/2}, n = κ + γe^{b·x − |b|²/2}, κ = 1 − γ, x ~ N(0, I), with a proved error
 # (docs/proofs/triples.md, Lemma plane-rows), for every real α > 1.
 
+#: Bits of the balls that bound errors: they need few digits, and are upper bounds in any.
 _BOUND_BITS = 64
-_PLANE_NODES = 500_000
-_PLANE_WORK = 2**36  # nodes times the square of their bits: some ten seconds
+#: Nodes of a sum; more are refused by LimitError.
+_MOST_PLANE_NODES = 500_000
+#: Nodes times the square of their bits, some ten seconds; more is refused by LimitError.
+_MOST_PLANE_WORK = 2**36
+#: Bits for which a sum in float64 has its nodes: a few less than float64 has.
 _FLOAT_BITS = 46
-_WIDEST_ANGLE = 3.1  # below π, where m and n may vanish
-_TRIED = np.geomspace(1e-4, 60, 100)  # heights of the strips
+#: The widest angle of a strip in radians, below π, where m and n may vanish.
+_WIDEST_ANGLE = 3.1
+#: Heights of the strips that are tried, in units of σ.
+_HEIGHTS_TRIED = np.geomspace(1e-4, 60, 100)
 
 
 @dataclass(frozen=True)
 class PlaneRule:
-    """A rule has steps, heights of the strips (0 for an unused coordinate), and a tolerance."""
+    """A rule has steps, heights of the strips (0 for an unused coordinate), and a tolerance.
+
+    It is chosen in float64, by log of the absolute error aimed at.
+    """
 
     steps: tuple[float, float]
     heights: tuple[float, float]
@@ -373,9 +396,9 @@ class PlaneRule:
 
 @steered_by_floats
 def line_excess(triple: Triple) -> arb:
-    """Enclose E[m^α n^{1−α}] − 1, a and b on a line, by a trapezoidal sum; 0 < γ < 1.
+    """E[m^α n^{1−α}] − 1 to the current precision, a and b on a line, by a trapezoidal sum.
 
-    To the current precision.
+    α > 1 and 0 < γ < 1. LimitError where the nodes or their bits are too many.
     """
 
     def evaluate(bits: int) -> arb:
@@ -400,10 +423,10 @@ def line_excess(triple: Triple) -> arb:
 
 @steered_by_floats
 def line_log_excess(triple: Triple) -> float:
-    """Compute log(E[…] − 1) by the rule of so many digits, in float64, to compare triples.
+    """About log(E[m^α n^{1−α}] − 1) of a triple on a line, in float64, to compare triples.
 
-    Nothing is proved of it. What is summed, n(r^α − 1 − α(r−1)) with r = m/n, is at most
-    m^α n^{1−α} + (α−1)n.
+    α > 1 and 0 < γ < 1. Nothing is proved of it. LimitError for too many nodes. What is summed,
+    n(r^α − 1 − α(r−1)) with r = m/n, is at most m^α n^{1−α} + (α−1)n.
     """
     rule = plan(triple, _FLOAT_BITS)
     step, _ = rule.steps
@@ -417,31 +440,34 @@ def line_log_excess(triple: Triple) -> float:
 
 
 def plan(triple: Triple, bits: int) -> PlaneRule:
-    """The widest step whose bound meets 2^(−bits−3) of the excess."""
+    """The rule on a line of the widest step for an error of 2^(−bits−3) of the excess."""
     log_excess = triple.floats.log_excess
     log_tolerance = log_excess - (bits + 3) * LOG2
     return widest(triple.floats, max(log_excess, 0.0) + math.log(8) - log_tolerance, log_tolerance)
 
 
 def widest(f: Floats, need: float, log_tolerance: float) -> PlaneRule:
-    """Choose the rule of the fewest nodes whose strips' bound is about e^{−need}."""
-    angle = abs(f.b) * _TRIED
+    """The rule on a line of the fewest nodes whose strip's bound is about e^{−need}, in float64."""
+    angle = abs(f.b) * _HEIGHTS_TRIED
     with np.errstate(invalid="ignore"):
-        cost = need + _TRIED**2 / 2 - (f.alpha - 1) * np.log(np.cos(angle / 2))
-    both = np.maximum(angle, abs(f.a) * _TRIED)
-    best = int(np.argmax(np.where(both < _WIDEST_ANGLE, _TRIED / cost, -1.0)))
-    height = float(_TRIED[best])
+        cost = need + _HEIGHTS_TRIED**2 / 2 - (f.alpha - 1) * np.log(np.cos(angle / 2))
+    both = np.maximum(angle, abs(f.a) * _HEIGHTS_TRIED)
+    best = int(np.argmax(np.where(both < _WIDEST_ANGLE, _HEIGHTS_TRIED / cost, -1.0)))
+    height = float(_HEIGHTS_TRIED[best])
     return PlaneRule((height * 2 * math.pi / float(cost[best]), 1.0), (height, 0.0), log_tolerance)
 
 
 def discretisation(triple: Triple, rule: PlaneRule) -> arb:
-    """ρ with |h₁h₂ Σ f − ∫f| <= ρ ∫f."""
+    """ρ with |h₁h₂ Σ f − ∫f| <= ρ ∫f for a triple on a line, proved; ∞ where no strip bounds it."""
     places = ball(triple.a), ball(triple.b), arb(0)
     return shifted_planes(places, ball(triple.alpha - 1), rule)
 
 
 def shifted_planes(places: tuple[arb, arb, arb], power: arb, rule: PlaneRule) -> arb:
-    """Bound by ρ the share of ∫|f| that sums over nodes err by: Poisson's sum, shifted planes."""
+    """ρ, an upper bound of the share of ∫f that sums over nodes err by; ∞ for too wide an angle.
+
+    By Poisson's sum and shifted planes. `places` are a₁, b₁ and r, and `power` is α − 1.
+    """
     a, b, r = places
     first, second = (arb(h) for h in rule.heights)
     angle = abs(b) * first + r * second
@@ -465,7 +491,7 @@ class Bell:
     centre: tuple[arb, arb]
 
     def half_width(self, log_tolerance: float, away: float) -> float | None:
-        """How far along a row, `away` from the centre, it exceeds the tolerance, if it does."""
+        """How far along a row, `away` from the centre, it exceeds the tolerance; None for not."""
         drop = float(self.log_factor.mid()) - log_tolerance - away * away / 2
         return math.sqrt(2 * drop) if drop > 0 else None
 
@@ -479,7 +505,7 @@ class BellMajorant:
 
     @classmethod
     def best(cls, triple: Triple, log_tolerance: float) -> BellMajorant:
-        """Choose the majorant, of some weights w, whose bells reach the least far."""
+        """The majorant, of some weights w, whose bells reach the least far; each is proved."""
         alpha, kappa = float(triple.alpha), float(1 - triple.gamma)
         weights = {1 / 2, kappa, 1 - 1 / (2 * alpha), 1 - 1 / (8 * alpha)}
         logs = [math.log(w) for w in weights if 0 < w < 1]
@@ -491,9 +517,9 @@ class BellMajorant:
 
     @classmethod
     def weighted(cls, triple: Triple, log_w: float) -> BellMajorant:
-        """Bound m^α by w^{1−α}κ^α + (1−w)^{1−α}γ^αX^α, and n^{1−α} by n >= κ.
+        """m^α <= w^{1−α}κ^α + (1−w)^{1−α}γ^αX^α, and n^{1−α} by n >= κ, or n >= γY for γ > ½.
 
-        Or by n >= γY where γ > 1/2.
+        0 < w < 1, given by its logarithm; 0 < γ < 1.
         """
         alpha, gamma, r = ball(triple.alpha), ball(triple.gamma), ball(triple.rise).sqrt()
         lam = ball(triple.alpha - 1)
@@ -511,22 +537,23 @@ class BellMajorant:
         return cls(bells)
 
     def reach(self, log_tolerance: float) -> float:
-        """What grows with the number of nodes that count."""
+        """Nats by which the bells exceed the tolerance: they grow with the nodes that count."""
         return sum(max(0.0, float(bell.log_factor.mid()) - log_tolerance) for bell in self.bells)
 
     def left_out(self, rule: PlaneRule, rows: list[tuple[int, int, int]]) -> arb:
-        """A bound on h₁h₂ Σ f over the nodes that are in no row."""
+        """An upper bound of h₁h₂ Σ f over the nodes that are in no row."""
         return sum((_outside(bell, rule, rows) for bell in self.bells), arb(0))
 
 
 def _square(t: tuple[arb, arb]) -> arb:
+    """|t|²"""
     return t[0] ** 2 + t[1] ** 2
 
 
 def rows_of(rule: PlaneRule, bound: BellMajorant) -> Iterator[tuple[int, int, int]]:
-    """Yield (i, first, last): nodes (i h₁, j h₂), first <= j < last, that may count.
+    """(i, first, last), i rising: nodes (i h₁, j h₂), first <= j < last, that may count.
 
-    On a line a row has one. LimitError where there are too many.
+    On a line a row has one node. LimitError where there are too many.
     """
     log_tolerance = rule.log_tolerance - 8
     step, across = rule.steps
@@ -543,23 +570,23 @@ def rows_of(rule: PlaneRule, bound: BellMajorant) -> Iterator[tuple[int, int, in
             first = math.floor(min(a for a, _ in ends) / across)
             last = math.ceil(max(b for _, b in ends) / across) + 1
         nodes += last - first
-        if nodes > _PLANE_NODES:
+        if nodes > _MOST_PLANE_NODES:
             raise LimitError(
-                f"a sampled Gaussian's integral: found more than {_PLANE_NODES:,} nodes, which "
-                "take too long",
+                "a sampled Gaussian's integral: found more than "
+                f"{_MOST_PLANE_NODES:,} nodes, which take too long",
                 remedy="ask for a lower order, or for another theorem",
             )
         yield i, first, last
 
 
 def _span(bell: Bell, log_tolerance: float, step: float) -> tuple[int, int]:
-    """The nodes on a line at which the bell may count, from one to before another."""
+    """The nodes low <= i < high on a line at which the bell may count; (0, 0) for none."""
     reach, centre = bell.half_width(log_tolerance, 0.0), float(bell.centre[0].mid())
     if reach is None:
         return 0, 0
     low, high = math.floor((centre - reach) / step), math.ceil((centre + reach) / step) + 1
-    if high - low > _PLANE_NODES:
-        return low, low + _PLANE_NODES + 1  # too many: refused when they are counted
+    if high - low > _MOST_PLANE_NODES:
+        return low, low + _MOST_PLANE_NODES + 1  # too many: refused when they are counted
     return low, high
 
 
@@ -570,6 +597,7 @@ def _hull(spans: list[tuple[int, int]]) -> range:
 
 
 def _ends(z: float, bound: BellMajorant, log_tolerance: float) -> Iterator[tuple[float, float]]:
+    """Where each bell that counts in the row at z begins and ends."""
     for bell in bound.bells:
         reach = bell.half_width(log_tolerance, z - float(bell.centre[0].mid()))
         if reach is not None:
@@ -578,7 +606,7 @@ def _ends(z: float, bound: BellMajorant, log_tolerance: float) -> Iterator[tuple
 
 
 def _outside(bell: Bell, rule: PlaneRule, rows: list[tuple[int, int, int]]) -> arb:
-    """Bound h₁h₂ Σ of a bell over the nodes in no row."""
+    """An upper bound of h₁h₂ Σ of a bell over the nodes in no row."""
     step, across = arb(rule.steps[0]), arb(rule.steps[1])
     if rule.heights[1] == 0:
         low, high = _span(bell, rule.log_tolerance - 8, rule.steps[0])
@@ -602,21 +630,22 @@ def _outside(bell: Bell, rule: PlaneRule, rows: list[tuple[int, int, int]]) -> a
 
 
 def _density(x: arb) -> arb:
+    """The standard normal density."""
     return (-x * x / 2).exp() / (2 * arb.pi()).sqrt()
 
 
 def _tail(x: arb, step: arb) -> arb:
-    """A bound on h Σ of the normal density over nodes from x + h on, at most 1 + h."""
+    """An upper bound of h Σ of the normal density over nodes from x + h on, 1 + h for x <= 0."""
     return normal_tail(x) if x > 0 else 1 + step
 
 
 def _working_bits(triple: Triple, rule: PlaneRule, nodes: int) -> int:
-    """Choose bits for an absolute error at the tolerance; LimitError for too much work."""
+    """Bits for an absolute error of about the tolerance; LimitError for too much work."""
     f = triple.floats
     exponent = f.alpha * (1 + (f.peak + 40) * math.sqrt(max(f.squares))) + (f.peak + 40) ** 2
     scale = max(f.log_excess, 0.0) - rule.log_tolerance
     bits = int(scale / LOG2 + math.log2(exponent * (nodes + 4))) + 10
-    if nodes * bits**2 > _PLANE_WORK:
+    if nodes * bits**2 > _MOST_PLANE_WORK:
         raise LimitError(
             f"a sampled Gaussian's integral: found {nodes:,} nodes of {bits:,} bits, which take "
             "too long",
@@ -626,7 +655,7 @@ def _working_bits(triple: Triple, rule: PlaneRule, nodes: int) -> int:
 
 
 def _weighted_sum(triple: Triple, rule: PlaneRule, rows: list[tuple[int, int, int]]) -> arb:
-    """Compute h Σ f over the nodes of a line, in balls."""
+    """h Σ f over the nodes of a line, in a ball."""
     step, gamma, rest = Fraction(rule.steps[0]), ball(triple.gamma), ball(1 - triple.gamma)
     alpha, lam = ball(triple.alpha), ball(triple.alpha - 1)
     starts = [-(ball(t**2)) / 2 for t in (triple.a, triple.b)]
@@ -650,9 +679,12 @@ def _weighted_sum(triple: Triple, rule: PlaneRule, rows: list[tuple[int, int, in
 # D = |a|²|b|² − c². As 2ij = i² + j² − (i−j)², the sum is a product of polynomials
 # (docs/proofs/triples.md, Lemma plane-lattice).
 
-_LATTICE_NODES = 4_000_000
+#: Nodes of a lattice in balls; more are refused by LimitError.
+_MOST_LATTICE_NODES = 4_000_000
+#: Nodes of a lattice in float64, which takes an array of them; more are refused by LimitError.
 _MOST_FLOAT_NODES = 1_000_000
-_LATTICE_WORK = 2**39  # nodes times the square of their bits: some ten seconds
+#: Nodes times the square of their bits, some ten seconds; more is refused by LimitError.
+_MOST_LATTICE_WORK = 2**39
 
 
 class Power(NamedTuple):
@@ -673,7 +705,10 @@ class LatticeBell(NamedTuple):
 
 @steered_by_floats
 def triple_excess(triple: Triple) -> arb:
-    """E[m^α n^{1−α}] − 1 to the current precision; 0 < γ < 1."""
+    """E[m^α n^{1−α}] − 1 to the current precision; α > 1 and 0 < γ < 1.
+
+    LimitError where the nodes or their bits are too many.
+    """
     if triple.on_a_line:
         return line_excess(triple)
 
@@ -685,10 +720,10 @@ def triple_excess(triple: Triple) -> arb:
 
 @steered_by_floats
 def triple_log_excess(triple: Triple, bits: int = _FLOAT_BITS) -> float:
-    """Compute log(E[…] − 1) by the nodes of so many bits, in float64, to compare triangles.
+    """About log(E[m^α n^{1−α}] − 1) by the nodes of so many bits, in float64, to compare triangles.
 
-    Nothing is proved of it. What is summed, n(r^α − 1 − α(r−1)) with r = m/n, is at most
-    m^α n^{1−α} + (α−1)n.
+    α > 1 and 0 < γ < 1. Nothing is proved of it. LimitError for too many nodes. What is summed,
+    n(r^α − 1 − α(r−1)) with r = m/n, is at most m^α n^{1−α} + (α−1)n.
     """
     if triple.on_a_line:
         return line_log_excess(triple)
@@ -704,7 +739,7 @@ def triple_log_excess(triple: Triple, bits: int = _FLOAT_BITS) -> float:
 
 
 def lattice_of(triple: Triple, bits: int) -> Lattice:
-    """The widest one whose bound meets 2^(−bits−3) of the excess."""
+    """The lattice of the fewest nodes for an error of 2^(−bits−3) of the excess, not on a line."""
     alpha, log_excess = triple.alpha, triple.floats.log_excess
     tolerance, size = log_excess - (bits + 3) * LOG2, max(log_excess, 0.0)
     return Lattice(triple.gram, triple.gamma, alpha, alpha - 1, (Power(),), size, tolerance)
@@ -714,7 +749,8 @@ def lattice_of(triple: Triple, bits: int) -> Lattice:
 class Lattice:
     """A lattice has nodes for expectations of powers times m^μ n^{−ν}, of the size e^{log_size}.
 
-    Their bound is about e^{log_tolerance}.
+    Their errors are about e^{log_tolerance}, and in the balls whatever they are. 0 < γ < 1, and the
+    Gram matrix has a determinant > 0.
     """
 
     gram: Gram
@@ -729,21 +765,21 @@ class Lattice:
 
     @cached_property
     def heights(self) -> tuple[float, float]:
-        """Of the strips that the steps are chosen for."""
+        """Heights of the strips of u and v, for which the steps are chosen."""
         return self._widest[0]
 
     @cached_property
     def steps(self) -> tuple[float, float]:
-        """h and k"""
+        """The distances h and k of nodes of u and of v."""
         return self._widest[1]
 
     @cached_property
     def _widest(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Choose heights, and the steps of the fewest nodes whose bound is about the tolerance."""
+        """Heights, and the steps of the fewest nodes whose bound is about the tolerance."""
         need = self.log_size + math.log(8) - self.log_tolerance
         first, mixed, second = map(float, self.gram)
         sizes = math.sqrt(first), math.sqrt(second)
-        d, e = _TRIED[:, None], _TRIED[None, :]
+        d, e = _HEIGHTS_TRIED[:, None], _HEIGHTS_TRIED[None, :]
         tie = mixed / (sizes[0] * sizes[1])
         turned, angle = sizes[0] * d, sizes[1] * e
         with np.errstate(invalid="ignore"):
@@ -752,19 +788,19 @@ class Lattice:
                 cost = cost - float(power) * np.log(np.cos(by / 2))
         size = np.where(np.maximum(turned, angle) < _WIDEST_ANGLE, d * e / cost**2, -1.0)
         best = np.unravel_index(np.argmax(size), size.shape)
-        heights = float(_TRIED[best[0]] * sizes[0]), float(_TRIED[best[1]] * sizes[1])
+        heights = float(d[best[0], 0] * sizes[0]), float(e[0, best[1]] * sizes[1])
         factor = 2 * math.pi / float(cost[best])
         return heights, (heights[0] * factor, heights[1] * factor)
 
     @cached_property
     def _turns(self) -> tuple[Fraction, Fraction]:
-        """The powers to which m and n are in a denominator, at most."""
+        """The largest powers to which m and n stand in a denominator."""
         most = max(power.a for power in self.powers), max(power.b for power in self.powers)
         return max(Fraction(0), most[0] - self.mu), self.nu + most[1]
 
     @property
     def nodes(self) -> int:
-        """How many are summed."""
+        """The number of nodes in the box."""
         return len(self.box[0]) * len(self.box[1])
 
     def refuse_above(self, most: int) -> None:
@@ -778,11 +814,11 @@ class Lattice:
 
     @cached_property
     def box(self) -> tuple[range, range]:
-        """The nodes that are summed."""
+        """The numbers i and j of the nodes that are summed."""
         return self.reached_by([bell for bells in self.bells.values() for bell in bells])
 
     def reached_by(self, bells: list[LatticeBell]) -> tuple[range, range]:
-        """The nodes at which one of these may count."""
+        """The smallest box of nodes that holds all at which one of the bells may count."""
         ranges = []
         for axis, (step, square) in enumerate(zip(self.steps, self.gram[::2], strict=True)):
             spans = [self._span(bell, axis, math.sqrt(square)) for bell in bells]
@@ -791,20 +827,21 @@ class Lattice:
         return ranges[0], ranges[1]
 
     def _span(self, bell: LatticeBell, axis: int, deviation: float) -> tuple[float, float]:
+        """Where along u (axis 0) or v (1) the bell may count, of this standard deviation."""
         drop = max(0.0, float(bell.log_factor.mid()) - self.log_tolerance + 8)
         centre, reach = float(bell.centre[axis].mid()), deviation * math.sqrt(2 * drop)
         return centre - reach, centre + reach
 
     @cached_property
     def bits(self) -> int:
-        """Choose bits with which rounding leaves the tolerance; LimitError for too much work."""
-        self.refuse_above(_LATTICE_NODES)
+        """Bits with which rounding leaves the tolerance; LimitError for too much work."""
+        self.refuse_above(_MOST_LATTICE_NODES)
         ends = [k * max(-r[0], r[-1]) for k, r in zip(self.steps, self.box, strict=True)]
         squares = (end * end / float(s) for end, s in zip(ends, self.gram[::2], strict=True))
         exponent = (float(self._turns[1]) + 2) * (1 + sum(ends)) + 4 * sum(squares)
         scale = (self.log_size - self.log_tolerance) / LOG2
         bits = int(scale + math.log2(exponent * (self.nodes + 4))) + 10
-        if self.nodes * bits**2 > _LATTICE_WORK:
+        if self.nodes * bits**2 > _MOST_LATTICE_WORK:
             raise LimitError(
                 f"a sampled Gaussian's integral: found {self.nodes:,} nodes of {bits:,} bits, "
                 "which take too long",
@@ -813,7 +850,7 @@ class Lattice:
         return bits
 
     def log_density(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Of u and v, times hk."""
+        """log of hk times the density of (u, v), in float64."""
         (first, mixed, second), determinant = map(float, self.gram), float(self.gram.determinant)
         bend = (second * u * u - 2 * mixed * u * v + first * v * v) / (2 * determinant)
         scale = math.prod(self.steps) / (2 * math.pi * math.sqrt(determinant))
@@ -822,13 +859,13 @@ class Lattice:
     # --- balls: what is proved
 
     def expectations(self) -> dict[Power, arb]:
-        """E of each power times m^μ n^{−ν}."""
+        """E of each power times m^μ n^{−ν}, in balls; NaN where no strip bounds the error."""
         with ctx.workprec(self.bits):
             sums = self._sums()
             return {power: total + self._error(power, total) for power, total in sums.items()}
 
     def _sums(self) -> dict[Power, arb]:
-        """Compute hk Σ over the box for every power, by a product of polynomials."""
+        """hk Σ over the box for every power, in balls, by a product of polynomials."""
         (h, k), (across, along) = map(arb, self.steps), self.box
         first, mixed, second = map(ball, self.gram)
         double = 2 * ball(self.gram.determinant)
@@ -851,7 +888,7 @@ class Lattice:
     def _values(
         self, nodes: range, step: arb, variance: arb, power: arb, fall: arb
     ) -> Callable[[int, int], list[arb]]:
-        """Return (p, a) ↦ m^μ X^p x^a e^{−fall i²} at each node of one axis."""
+        """(p, a) ↦ m^μ X^p x^a e^{−fall i²} at each node of one axis, μ = `power`."""
         rate, rest = ball(self.gamma), ball(1 - self.gamma)
         ratios = [step * i - variance / 2 for i in nodes]
         parts = [rate * ratio.exp() for ratio in ratios]
@@ -866,7 +903,7 @@ class Lattice:
         ]
 
     def _error(self, power: Power, total: arb) -> arb:
-        """Bound what the sum over the box is off by; x and y are below 1."""
+        """A ball about 0 of what the sum over the box is off by; x and y are below 1."""
         share, lost = self._shifted, self._lost[power.p, power.q]
         if not share < 1:
             return arb.nan()
@@ -874,7 +911,7 @@ class Lattice:
 
     @cached_property
     def _lost(self) -> dict[tuple[int, int], arb]:
-        """By p and q at least what is left out."""
+        """(p, q) ↦ an upper bound of hk Σ |f| over the nodes outside of the box."""
         with ctx.workprec(_BOUND_BITS):
             return {
                 key: sum((self._outside(bell) for bell in bells), arb(0))
@@ -883,7 +920,10 @@ class Lattice:
 
     @cached_property
     def _shifted(self) -> arb:
-        """Bound by ρ the share of ∫f that sums over nodes err by: Poisson's sum, shifted planes."""
+        """ρ, an upper bound of the share of ∫f that sums over nodes err by.
+
+        By Poisson's sum and shifted planes.
+        """
         with ctx.workprec(_BOUND_BITS):
             first, second = (
                 2 / (2 * arb.pi() * arb(height) / arb(step)).expm1()
@@ -892,7 +932,7 @@ class Lattice:
             return self.growth() * (first + second + first * second)
 
     def growth(self) -> arb:
-        """Bound how many times larger ∫|f| is on the planes that are moved by the heights."""
+        """A bound of ∫|f| on the planes moved by the heights over ∫f; ∞ for too wide an angle."""
         first, mixed, second = map(ball, self.gram)
         turned, angle = (arb(height) for height in self.heights)
         if not (turned < arb.pi() and angle < arb.pi()):
@@ -904,7 +944,7 @@ class Lattice:
         return growth.exp()
 
     def _outside(self, bell: LatticeBell) -> arb:
-        """Bound hk Σ of a bell over the nodes outside of the box."""
+        """An upper bound of hk Σ of a bell over the nodes outside of the box."""
         h, k = (arb(step) for step in self.steps)
         sizes = [ball(square).sqrt() for square in self.gram[::2]]
         density = 1 / (2 * arb.pi() * ball(self.gram.determinant)).sqrt()
@@ -918,7 +958,7 @@ class Lattice:
 
     @cached_property
     def bells(self) -> dict[tuple[int, int], list[LatticeBell]]:
-        """Choose by p and q bells above X^p Y^q m^μ n^{−ν}, those that reach least far."""
+        """(p, q) ↦ bells whose sum is above X^p Y^q m^μ n^{−ν}, those that reach least far."""
         size = max(float(self.mu), 1.0)
         weights = {1 / 2, float(1 - self.gamma), 1 - 1 / (2 * size), 1 - 1 / (8 * size)}
         logs = [math.log(w) for w in weights if 0 < w < 1]
@@ -932,7 +972,7 @@ class Lattice:
 
     @property
     def denominator(self) -> list[LatticeBell]:
-        """The bells whose sum is νn."""
+        """The bells whose sum is νn times the density."""
         nu, rate = ball(self.nu), ball(self.gamma)
         with ctx.workprec(_BOUND_BITS):
             return [
@@ -941,11 +981,11 @@ class Lattice:
             ]
 
     def _reach(self, bells: Iterable[LatticeBell]) -> float:
-        """What grows with the number of nodes that count."""
+        """Nats by which the bells exceed the tolerance: they grow with the nodes that count."""
         return sum(max(0.0, float(bell.log_factor.mid()) - self.log_tolerance) for bell in bells)
 
     def _bells(self, p: int, q: int, log_w: float) -> list[LatticeBell]:
-        """Bound X^p Y^q m^μ n^{−ν} by two bells, for a weight 0 < w < 1.
+        """Two bells whose sum is above X^p Y^q m^μ n^{−ν}, for a weight 0 < w < 1.
 
         n >= κ, or n >= γY where γ > 1/2; for μ >= 1 m^μ is at most w^{1−μ}κ^μ + (1−w)^{1−μ}(γX)^μ;
         without the factors in w for μ <= 1.
@@ -963,7 +1003,7 @@ class Lattice:
         ]
 
     def _bell(self, log_factor: arb, p: arb, q: arb) -> LatticeBell:
-        """e^c X^p Y^q times the density."""
+        """The bell e^c X^p Y^q times the density, c = `log_factor`."""
         first, mixed, second = map(ball, self.gram)
         log_factor += (p * (p - 1) * first + q * (q - 1) * second) / 2 + p * q * mixed
         return LatticeBell(log_factor, (p * first + q * mixed, p * mixed + q * second))
@@ -981,7 +1021,7 @@ def _dot(xs: list[arb], ys: list[arb]) -> arb:
 # log X ~ N(−A/2, A), log Y ~ N(−B/2, B), covariance B/2: by the heat equation dE[T]/dB = E[LT], L =
 # ½(Y²∂²/∂Y² + XY∂²/∂X∂Y) = ½((Y∂_Y)² − Y∂_Y + X∂_X Y∂_Y).
 
-#: Σ factor·T
+#: Power ↦ its factor, of a sum Σ factor·T.
 Powers = dict[Power, Fraction]
 
 
@@ -993,32 +1033,32 @@ class Drift:
     nu: Fraction
 
     def of(self, powers: Powers) -> Powers:
-        """L of the sum."""
+        """L of the sum, as a sum of powers."""
         once = _gathered(self._along_y(powers))
         halved = {power: factor / 2 for power, factor in once.items()}
         back = {power: -factor for power, factor in halved.items()}
         return _gathered([*self._along_y(halved), *back.items(), *self._along_x(halved)])
 
     def _along_x(self, powers: Powers) -> Iterator[tuple[Power, Fraction]]:
-        """By X∂_X T = (p + a + (μ−a)x)T."""
+        """X∂_X of the sum, by X∂_X T = (p + a + (μ−a)x)T."""
         for power, factor in powers.items():
             yield power, (power.p + power.a) * factor
             yield power._replace(a=power.a + 1), (self.mu - power.a) * factor
 
     def _along_y(self, powers: Powers) -> Iterator[tuple[Power, Fraction]]:
-        """By Y∂_Y T = (q + b − (ν+b)y)T."""
+        """Y∂_Y of the sum, by Y∂_Y T = (q + b − (ν+b)y)T."""
         for power, factor in powers.items():
             yield power, (power.q + power.b) * factor
             yield power._replace(b=power.b + 1), -(self.nu + power.b) * factor
 
     def minimum(self, power: Power) -> Fraction:
-        """Bound LT/T from below, by at most 0."""
+        """A lower bound of LT/T for one power that is at most 0, exact."""
         return _minimum_drift(self.mu, self.nu, power)
 
 
 @lru_cache(maxsize=1024)
 def _minimum_drift(mu: Fraction, nu: Fraction, power: Power) -> Fraction:
-    """Bound LT/T for one power from below, and by at most 0, from its formula in z and s.
+    """A lower bound of LT/T for one power that is at most 0, from its formula in z and s.
 
     With z = (Y∂_Y T)/T = j − ky, s = (X∂_X T)/T, LT/T is ½(z² − z − ky(1−y) + sz), that is
     ½(z²(1+1/k) + z(s − 2j/k) − j + j²/k): convex in z, linear in s.
@@ -1029,6 +1069,7 @@ def _minimum_drift(mu: Fraction, nu: Fraction, power: Power) -> Fraction:
 
 
 def _gathered(parts: Iterable[tuple[Power, Fraction]]) -> Powers:
+    """The sum with equal powers joined, and those of factor 0 left out."""
     totals: Powers = defaultdict(Fraction)
     for power, factor in parts:
         totals[power] += factor
@@ -1036,6 +1077,7 @@ def _gathered(parts: Iterable[tuple[Power, Fraction]]) -> Powers:
 
 
 def _minimum_along_z(s: Fraction, j: int, k: Fraction) -> Fraction:
+    """The least ½(z²(1+1/k) + z(s − 2j/k) − j + j²/k) over j − k <= z <= j, k > 0."""
     bend, tilt = 1 + 1 / k, s - 2 * j / k
     z = min(max(-tilt / (2 * bend), j - k), Fraction(j))
     return (z * z * bend + z * tilt - j + j * j / k) / 2
@@ -1047,15 +1089,19 @@ def _minimum_along_z(s: Fraction, j: int, k: Fraction) -> Fraction:
 #
 # |a| = |a − b| = δ, |b|² = B in [0, δ²] (docs/proofs/triples.md, Lemma gaussian-triangles).
 
-_FAMILY_BITS = 24  # of the values that decide, and as many as their difference loses
+#: Bits of a value G − 1 that decides, beyond those that the difference of two values loses.
+_EXCESS_BITS = 24
+#: Bits of the integrals for the slope on a piece, of which the sign or a bound counts.
 _PIECE_BITS = 30
-_DERIVATIVES = 2  # of the slope by integrals, the last of them bounded
-WIDE = Fraction(161, 144)  # a rational number just above √5/2
+#: Derivatives of the slope that are taken by integrals, the last of them as a bound.
+_DERIVATIVES = 2
+#: A rational number just above √5/2, as Lemma gram-order needs.
+WIDE = Fraction(161, 144)
 
 
 @dataclass(frozen=True)
 class Triangles:
-    """A family of triangles has α, γ and δ; 0 < γ < 1."""
+    """A family of triangles has α > 1, 0 < γ < 1 and δ = Δ/σ; B runs from 0 to δ²."""
 
     alpha: Fraction
     gamma: Fraction
@@ -1090,24 +1136,27 @@ class Triangles:
 
     @cached_property
     def end_excesses(self) -> tuple[arb, arb]:
-        """G − 1 at both ends."""
+        """G − 1 at both ends, in balls of few bits."""
         return self.excess(Fraction(0)), self.excess(self.delta**2)
 
-    def excess(self, square: Fraction, bits: int = _FAMILY_BITS) -> arb:
-        """G(B) − 1 in few bits: along B it changes by about a share δ² of itself."""
+    def excess(self, square: Fraction, bits: int = _EXCESS_BITS) -> arb:
+        """G(B) − 1 in a ball of few bits: along B it changes by about a share δ² of itself.
+
+        LimitError where the nodes are too many.
+        """
         lost = 2 * max(0, self.delta.denominator.bit_length() - self.delta.numerator.bit_length())
         with ctx.workprec(bits + lost):
             return triple_excess(self.at(square))
 
     @property
     def factor(self) -> arb:
-        """½α(α−1)γ²κ, by which the slope of G exceeds H."""
+        """½α(α−1)γ²κ, the quotient of dG/dB and H."""
         alpha, gamma = self.alpha, self.gamma
         return ball(alpha * (alpha - 1) * gamma**2 * (1 - gamma) / 2)
 
     # Proved in docs/proofs/triples.md, Lemma slope-bound.
     def steepest(self, square: Fraction) -> arb:
-        """u(B) = ½α(α−1)γ²/κ · E[Y(Y−X)⁺]: at least dG/dB, and rising in B."""
+        """u(B) = ½α(α−1)γ²/κ · E[Y(Y−X)⁺] in a ball, an upper bound of dG/dB that rises in B."""
         delta, b = ball(self.delta), ball(square)
         exchange = b.exp() * normal_tail(-(b + delta**2) / (2 * delta))
         exchange -= (b / 2).exp() * normal_tail((delta**2 - b) / (2 * delta))
@@ -1115,7 +1164,7 @@ class Triangles:
 
 
 class OnAPiece(NamedTuple):
-    """On a piece of B balls hold dG/dB and d²G/dB²."""
+    """On a piece of B balls hold dG/dB and d²G/dB²; NaN where nothing is known."""
 
     slope: arb
     bend: arb
@@ -1123,7 +1172,7 @@ class OnAPiece(NamedTuple):
 
 # Proved in docs/proofs/triples.md, Lemma slope-pieces.
 def on_a_piece(triangles: Triangles, low: Fraction, high: Fraction) -> OnAPiece:
-    """Enclose dG/dB and d²G/dB² by Taylor's formula at the last B.
+    """dG/dB and d²G/dB² over the piece low to high, in balls, by Taylor's formula at B = high > 0.
 
     H = E[Y(Y−X)m^{α−1}n^{−α−1}], and E[T] at B is at most e^{c(high−B)} times its value there,
     −c <= LT/T everywhere.
@@ -1141,7 +1190,7 @@ def on_a_piece(triangles: Triangles, low: Fraction, high: Fraction) -> OnAPiece:
 
 
 def slope_at(triangles: Triangles, square: Fraction, bits: int) -> arb:
-    """dG/dB at one B > 0, to so many bits of what its two parts have."""
+    """dG/dB at one B > 0 in a ball, to so many bits of the size of its two parts."""
     _, (powers, *_) = derivatives_of_slope(triangles.alpha)
     lattice = _lattice(triangles, square, [powers], bits)
     with ctx.workprec(lattice.bits):
@@ -1149,11 +1198,12 @@ def slope_at(triangles: Triangles, square: Fraction, bits: int) -> arb:
 
 
 def _sum(powers: Powers, means: dict[Power, arb]) -> arb:
+    """Σ factor·E[T]."""
     return sum((ball(factor) * means[power] for power, factor in powers.items()), arb(0))
 
 
 def largest_moduli(drift: Drift, powers: Powers, means: dict[Power, arb], width: arb) -> arb:
-    """Bound Σ|factor|E[T] on the piece of this width, by the expectations at its last B."""
+    """An upper bound of Σ|factor|E[T] on a piece of this width, by the means at its last B."""
     moduli = (
         abs(ball(factor)) * means[power] * (-ball(drift.minimum(power)) * width).exp()
         for power, factor in powers.items()
@@ -1163,7 +1213,7 @@ def largest_moduli(drift: Drift, powers: Powers, means: dict[Power, arb], width:
 
 @lru_cache(maxsize=64)
 def derivatives_of_slope(alpha: Fraction) -> tuple[Drift, list[Powers]]:
-    """H and what it has for derivatives along B."""
+    """The drift, and H with its first two derivatives along B as sums of powers."""
     drift = Drift(alpha - 1, alpha + 1)
     derivatives: list[Powers] = [{Power(q=2): Fraction(1), Power(p=1, q=1): Fraction(-1)}]
     for _ in range(_DERIVATIVES):
@@ -1174,7 +1224,7 @@ def derivatives_of_slope(alpha: Fraction) -> tuple[Drift, list[Powers]]:
 def _lattice(
     triangles: Triangles, square: Fraction, derivatives: Iterable[Powers], bits: int
 ) -> Lattice:
-    """Make a lattice for all powers in the derivatives, as fine as bits of G − 1 ask for."""
+    """The lattice at B = `square` for all powers in the derivatives, to so many bits of G − 1."""
     powers = tuple(
         dict.fromkeys(
             power for powers_of_derivative in derivatives for power in powers_of_derivative

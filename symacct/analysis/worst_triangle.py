@@ -108,7 +108,7 @@ SHARES = (Fraction(1, 1000), Fraction(1, 50), Fraction(3, 20), Fraction(1, 2))
 
 @dataclass(frozen=True)
 class TriangleEnd:
-    """An end may be the maximum, and on its cell nothing is larger."""
+    """An end may be the maximum, and on its cell from B = low to high nothing is larger."""
 
     triple: Triple
     low: Fraction
@@ -121,7 +121,7 @@ class TriangleEnd:
 
 @dataclass(frozen=True)
 class Summit:
-    """A summit is a maximum inside, on whose cell G″ <= −bend < 0."""
+    """A summit is a maximum inside the cell from B = low to high, on which G″ <= −bend < 0."""
 
     triangles: Triangles
     low: Fraction
@@ -129,9 +129,9 @@ class Summit:
     bend: arb
 
     def refined(self, bits: int) -> tuple[Triple, arb]:
-        """Return a triple, and bound the share of its G − 1 by which the maximum is above it.
+        """A triple next to the maximum, and an upper bound of the share by which it is below it.
 
-        G′²/(2 bend): as much as a parabola rises on from there.
+        The share is of its G − 1, and G′²/(2 bend) as much as a parabola rises on from there.
         """
         half = bits // 2 + _SEARCH.guard_bits
         place = turning(self.triangles, self.low, self.high, half)
@@ -140,11 +140,15 @@ class Summit:
             return self.triangles.at(place), above / self.triangles.excess(place)
 
 
+#: A place that may be the maximum, with a cell on which nothing is larger.
 Place = TriangleEnd | Summit
 
 
 def turning(triangles: Triangles, low: Fraction, high: Fraction, bits: int) -> Fraction:
-    """Search a place between, and above 0, where dG/dB is about 0, falling; by few bits first."""
+    """About a B from low to high, and above 0, where dG/dB crosses 0 falling, to so many bits.
+
+    It steers: what is proved of the place is proved afterwards.
+    """
     if bits > _SEARCH.bits:
         place, reach = (
             turning(triangles, low, high, _SEARCH.bits),
@@ -167,7 +171,10 @@ def is_far_beyond(triangles: Triangles, bits: int) -> bool:
 
 
 def worst(triangles: Triangles) -> tuple[Place, ...] | None:
-    """Of which one is proved to be the maximum; None where nothing is."""
+    """Places of which one is proved to be the maximum of G; None where nothing is proved.
+
+    LimitError where values of G take too many nodes.
+    """
     ends = RiseBounds(triangles).worst_ends()
     if ends is not None or not _is_quick(triangles):
         return ends
@@ -176,7 +183,7 @@ def worst(triangles: Triangles) -> tuple[Place, ...] | None:
 
 @functools.lru_cache(maxsize=256)
 def equilateral_order(gamma: Fraction, delta: Fraction) -> Fraction | None:
-    """Search about the largest order at which B = δ² is proved to be the worst; else None.
+    """About the largest order at which B = δ² is proved to be the worst; None where none is found.
 
     Nothing rests on where it is looked for: at some share of the order from which on float64 sees
     the other end above. Of little noise it would take seconds to find an order near 1.
@@ -211,22 +218,26 @@ def equilateral_order(gamma: Fraction, delta: Fraction) -> Fraction | None:
 
 
 def _is_equilateral(place: Place) -> bool:
-    """Else it is the end B = 0, or lies inside."""
+    """Is the place the end B = δ², the equilateral triangle?"""
     return isinstance(place, TriangleEnd) and place.high > 0
 
 
 def _cut(alpha: float) -> Fraction:
-    """An order to 1 in 512, from below."""
+    """An order rounded down to 9 bits, 1 in 512."""
     return Fraction(rounded_down(alpha, _EQUILATERAL.order_bits))
 
 
 def _is_quick(triangles: Triangles) -> bool:
+    """Has one value of G few enough nodes to be asked for again and again?"""
     return lattice_of(triangles.ends[1], _SEARCH.bits).nodes <= _SEARCH.nodes
 
 
 # Proved in docs/proofs/triples.md, Lemma half-share.
 def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
-    """Return the larger end, and the smallest share of G − 1 that is proved to suffice."""
+    """The larger end, and the smallest share of its G − 1 by which the maximum is above it at most.
+
+    Of `SHARES`, the last of which needs no search. PrecisionError if no end is told the larger.
+    """
     bounds = [
         RiseBounds(triangles),
         *([MeasuredRiseBounds(triangles)] if _is_quick(triangles) else []),
@@ -247,7 +258,10 @@ def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
 
 
 class RiseBounds:
-    """Bounds of G's rise along B are by a sum of exponentials, or else by the steepest rise."""
+    """Bounds of G's rise along B are by a sum of exponentials, or else by the steepest rise.
+
+    All of them are proved.
+    """
 
     def __init__(self, triangles: Triangles) -> None:
         self.triangles = triangles
@@ -257,7 +271,7 @@ class RiseBounds:
         self.factor = triangles.factor / ball((1 - triangles.gamma) ** 2)
 
     def worst_ends(self) -> tuple[Place, ...] | None:
-        """Return the ends of which one is proved to be the maximum; None if neither is."""
+        """The ends of which one is proved to be the maximum, one or both; None if none is."""
         first, last = self.triangles.ends_in_floats
         if last <= first and self.stays_below(_ZERO, self.top, arb(0)):
             return (self.line,)
@@ -275,7 +289,7 @@ class RiseBounds:
         return TriangleEnd(self.triangles.ends[0], _ZERO, _ZERO)
 
     def equilateral(self) -> TriangleEnd:
-        """Return the end B = δ², with the cell on which G is proved to rise to it."""
+        """The end B = δ², with the cell on which G is proved to rise to it, which may be empty."""
         high, width = self.top, self.width
         for _ in range(_SEARCH.pieces):
             if high <= 0 or width < _SEARCH.shortest * self.top:
@@ -288,18 +302,18 @@ class RiseBounds:
         return TriangleEnd(self.triangles.ends[1], high, self.top)
 
     def bounds(self, low: Fraction, high: Fraction) -> tuple[arb, arb]:
-        """At least and at most what the slope of G is on the piece."""
+        """A lower and an upper bound of dG/dB on the piece; −∞ below without a sum."""
         if self.exponentials is None:
             return arb("-inf"), self.triangles.steepest(high)
         low_mean, high_mean = self.exponentials.over(low, high)
         return self.factor * low_mean, self.factor * high_mean
 
     def rise(self, low: Fraction, high: Fraction) -> arb:
-        """At most G(B) − G(low) at any B of the piece."""
+        """An upper bound of G(B) − G(low) at any B of the piece, at least 0."""
         return (ball(high - low) * self.bounds(low, high)[1]).max(arb(0))
 
     def rise_between(self, low: Fraction, high: Fraction) -> arb:
-        """At most G(high) − G(low)."""
+        """An upper bound of G(high) − G(low)."""
         if self.exponentials is None:
             return self.rise(low, high)
         return self.factor * self.exponentials.rise_between(low, high)
@@ -307,7 +321,10 @@ class RiseBounds:
     def stays_below(
         self, low: Fraction, high: Fraction, spare: arb, pieces: int = _SEARCH.pieces
     ) -> bool:
-        """Decide if G − G(low) on the piece is proved to be at most `spare`, in so many steps."""
+        """Is G − G(low) on the piece proved to be at most `spare`, in so many steps?
+
+        False where nothing is proved.
+        """
         width = min(self.width, high - low)
         for _ in range(pieces):
             if low >= high or width < _SEARCH.shortest * self.top:
@@ -322,7 +339,10 @@ class RiseBounds:
 
 
 class MeasuredRiseBounds(RiseBounds):
-    """Measured bounds look with G itself from place to place, and with balls of its slope."""
+    """Measured bounds look with G itself from place to place, and with balls of its slope.
+
+    The width of a piece and the number of integrals are kept from one question to the next.
+    """
 
     def __init__(self, triangles: Triangles) -> None:
         """Choose the first width so that the drift changes little on it."""
@@ -340,7 +360,7 @@ class MeasuredRiseBounds(RiseBounds):
         self.value = value
 
     def worst(self) -> tuple[Place, ...] | None:
-        """Return the places of which one is proved to be the maximum; None where nothing is."""
+        """The places of which one is proved to be the maximum; None where nothing is proved."""
         squares = self.candidates()
         places = [place for square in squares if (place := self.place(square))]
         if len(places) < len(squares):
@@ -356,13 +376,13 @@ class MeasuredRiseBounds(RiseBounds):
         return tuple(places)
 
     def candidates(self) -> list[Fraction]:
-        """Where G is the largest, as far as float64 tells."""
+        """The B at which G is the largest, as far as float64 tells, rising: they steer."""
         known = heights(self.triangles)
         best = max(known.values())
         return sorted(square for square, height in known.items() if height > best - _SEARCH.apart)
 
     def place(self, square: Fraction) -> Place | None:
-        """Prove a cell about `square` on which nothing is larger; None where that fails."""
+        """The cell about B = `square` on which nothing is proved larger; None where that fails."""
         if square == 0:
             return self.line
         rises = self.equilateral()
@@ -381,7 +401,7 @@ class MeasuredRiseBounds(RiseBounds):
         return None
 
     def piece(self, low: Fraction, high: Fraction) -> OnAPiece:
-        """By integrals, as long as these take no seconds."""
+        """dG/dB and d²G/dB² by integrals; NaN after 240 of these, which take about a second."""
         self.integrated_pieces += 1
         if self.integrated_pieces > _SEARCH.integrated_pieces:
             return OnAPiece(arb.nan(), arb.nan())
@@ -390,7 +410,7 @@ class MeasuredRiseBounds(RiseBounds):
     def stays_below(
         self, low: Fraction, high: Fraction, spare: arb, pieces: int = _SEARCH.pieces
     ) -> bool:
-        """Decide if G stays below, by G itself and its slope where a sum shows no way on."""
+        """Is G − G(low) proved to be at most `spare`, by G itself where a sum shows no way on?"""
         measured, most = low, self.value(low) + spare
         for _ in range(pieces):
             if low >= high:
@@ -410,7 +430,7 @@ class MeasuredRiseBounds(RiseBounds):
         return low >= high
 
     def proved_end(self, low: Fraction, high: Fraction, spare: arb) -> Fraction:
-        """As far as a sum shows a way on that is worth more than an integral."""
+        """The B up to which a sum proves a rise of at most `spare`; low if that is not far."""
         right = high
         while right == high or right - low > _SEARCH.worthwhile * self.top:
             deadline.check()
@@ -420,7 +440,10 @@ class MeasuredRiseBounds(RiseBounds):
         return low
 
     def by_slope(self, low: Fraction, high: Fraction, spare: arb) -> tuple[Fraction, arb]:
-        """Return the end of a piece where an integral shows no larger rise, and bound the rise."""
+        """The end of a piece on which an integral proves a rise of at most `spare`, and its bound.
+
+        (low, 0) where that fails. The width of the next piece is changed.
+        """
         while self.width >= _SEARCH.shortest * self.top:
             deadline.check()
             right = min(low + self.width, high)
@@ -438,7 +461,10 @@ class MeasuredRiseBounds(RiseBounds):
 
 
 def highest(triangles: Triangles, bits: int) -> Fraction:
-    """Search where G is the largest, inside to so many bits, by what an order close by shows."""
+    """About the B at which G is the largest, to so many bits, by what an order close by shows.
+
+    It proves nothing.
+    """
     first, last = triangles.ends_in_floats
     top = triangles.delta**2
     ends = {_ZERO: first, top: last}
@@ -450,18 +476,22 @@ def highest(triangles: Triangles, bits: int) -> Fraction:
 
 
 def heights(triangles: Triangles) -> dict[Fraction, float]:
-    """log(G − 1) at the ends and where it is higher than about."""
+    """B ↦ log(G − 1) in float64 at the ends and at maxima inside."""
     ends = dict(zip((_ZERO, triangles.delta**2), triangles.ends_in_floats, strict=True))
     return ends | _measured(triangles, _tops(triangles))
 
 
 def _measured(triangles: Triangles, squares: Iterable[Fraction]) -> dict[Fraction, float]:
+    """B ↦ log(G − 1) in float64."""
     return {square: triple_log_excess(triangles.at(square)) for square in squares}
 
 
 @functools.lru_cache(maxsize=1024)
 def _tops(triangles: Triangles) -> tuple[Fraction, ...]:
-    """Search where inside the slope is 0, about squares that are above their neighbours."""
+    """The B inside at which the slope is 0, about places that are above their neighbours.
+
+    In float64; the last 1024 families are remembered.
+    """
     top = triangles.delta**2
     count = min(
         max(_SEARCH.fewest_squares, math.ceil(triangles.alpha * top / 2)), _SEARCH.most_squares
@@ -477,7 +507,7 @@ def _tops(triangles: Triangles) -> tuple[Fraction, ...]:
 
 
 def _turning_between(triangles: Triangles, low: Fraction, high: Fraction) -> Fraction:
-    """Golden sections, until secants of the slope go the right way."""
+    """A maximum of G between, by golden sections in float64 and then secants of its slope."""
     width = (high - low) / _SEARCH.sections
 
     def depth(square: Fraction) -> arb:
@@ -488,6 +518,6 @@ def _turning_between(triangles: Triangles, low: Fraction, high: Fraction) -> Fra
 
 
 def _close(alpha: Fraction) -> Fraction:
-    """An order that is as good to look at, the same one for many."""
+    """The order with α − 1 rounded to 12 bits, at which G is looked at for all orders like it."""
     step = Fraction(2) ** (math.frexp(alpha - 1)[1] - _SEARCH.order_bits)
     return 1 + round((alpha - 1) / step) * step

@@ -241,7 +241,7 @@ def test_what_the_sum_of_exponentials_leaves_out_is_bounded_point_by_point():
 
 
 def test_many_nodes_are_refused(monkeypatch):
-    monkeypatch.setattr(lattices, "_LATTICE_NODES", 100)
+    monkeypatch.setattr(lattices, "_MOST_LATTICE_NODES", 100)
     with pytest.raises(lattices.LimitError, match="more than 100 nodes"), ctx.workprec(53):
         triple_excess(Triangles(Fraction(3), Fraction(1, 10), Fraction(1)).ends[1])
 
