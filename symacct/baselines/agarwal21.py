@@ -17,10 +17,11 @@ from symacct.kernel.sources import AKL21
 def skellam_bound(
     alpha: Numeric, mu: Numeric, l1: Numeric = 1, l2: Numeric = 1, digits: int = 30
 ) -> Bound:
-    """αΔ₂²/(2μ) + min( ((2α−1)Δ₂² + 6Δ₁)/(4μ²), 3Δ₁/(2μ) ) at whole α >= 2.
+    """ε(α) <= αΔ₂²/(2μ) + min( ((2α−1)Δ₂² + 6Δ₁)/(4μ²), 3Δ₁/(2μ) ) in nats, at whole α >= 2.
 
     For a vector whose ℓ1 and ℓ2 norms change by at most Δ₁ and Δ₂, with Skellam noise of variance
-    μ on every coordinate; `Skellam` itself is the exact curve of one coordinate.
+    μ on every coordinate; `Skellam` itself is the exact curve of one coordinate. Raises DomainError
+    unless `mu`, `l1` and `l2` are positive, and OrderError for another order.
 
     >>> print(skellam_bound(2, 25, digits=5))
     0.043601

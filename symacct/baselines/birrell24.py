@@ -24,7 +24,8 @@ from symacct.kernel.parameters import nonnegative, positive, probability, ration
 from symacct.kernel.sources import BEBP24
 from symacct.kernel.sums.balls import ball
 
-_LAST = 1000  # orders and terms together: the moments take their square of steps
+#: The largest α + m: the moments take the square of it in steps.
+_LAST_MOMENT = 1000
 
 #: k ↦ B_k >= |E[x^j y^{k−j}]| for all j <= k
 Moments = Callable[[int], arb]
@@ -38,9 +39,10 @@ def fixed_size_taylor(
     sensitivity: Numeric = 1,
     digits: int = 30,
 ) -> Bound:
-    """ε′(α) of a fixed-size sample of Gaussian noise, a record replaced, by m = `terms` >= 3.
+    """An upper bound of ε(α) in nats of Gaussian noise on a fixed-size sample, a record replaced.
 
-    Their σ is 2σ/Δ here: a clipped sum changes by 2C where a record is replaced.
+    By Taylor's formula of m = `terms` >= 3, α > 1, 0 < γ < 1. Their σ is 2σ/Δ here: a clipped sum
+    changes by 2C where a record is replaced. Raises DomainError, OrderError.
 
     >>> print(fixed_size_taylor(8, "1/1000", 5, digits=7))
     1.655117e-7
@@ -57,7 +59,9 @@ def poisson_taylor(
     sensitivity: Numeric = 1,
     digits: int = 30,
 ) -> Bound:
-    """The Taylor bound for Poisson sampling, `sensitivity` that of adding or removing a record.
+    """An upper bound of ε(α) in nats of Gaussian noise on a Poisson sample, a record replaced.
+
+    `sensitivity` is that of adding or removing a record; the rest is as in `fixed_size_taylor`.
 
     >>> print(poisson_taylor(8, "1/1000", 5, digits=7))
     6.408055e-7
@@ -73,13 +77,16 @@ def _bound(
     terms: int,
     digits: int,
 ) -> Bound:
-    """log(1 + Σ_k E[∂ᵏ/∂γᵏ] γ^k/k! + the rest)/(α−1), the two laws correlated so much."""
+    """log(1 + Σ_k E[∂ᵏ/∂γᵏ] γ^k/k! + the rest)/(α−1), E[xy] = e^{s·correlation} − 1.
+
+    `setting` is (α, γ, s).
+    """
     alpha, g, square = setting
     m = whole(terms, "terms", least=3)
-    if m >= _LAST:
-        raise DomainError(f"terms: found {echo(terms)}, needed terms < {_LAST}")
-    if alpha + m > _LAST:
-        raise OrderError(f"alpha: found {echo(alpha)}, needed 1 < alpha <= {_LAST - m}")
+    if m >= _LAST_MOMENT:
+        raise DomainError(f"terms: found {echo(terms)}, needed terms < {_LAST_MOMENT}")
+    if alpha + m > _LAST_MOMENT:
+        raise OrderError(f"alpha: found {echo(alpha)}, needed 1 < alpha <= {_LAST_MOMENT - m}")
 
     def value() -> arb:
         moments = _moments(square)
@@ -96,18 +103,19 @@ def _bound(
 def _setting(
     alpha: Numeric, gamma: Numeric, sigma: Numeric, sensitivity: Numeric
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """α, γ and (Δ/σ)², exact."""
+    """α > 1, 0 < γ < 1 and s = (Δ/σ)², exact; DomainError, OrderError for others."""
     square = (nonnegative(sensitivity, "sensitivity") / positive(sigma, "sigma")) ** 2
     order = Fraction(finite_order(alpha, "Taylor's formula"))
     return order, rational(probability(gamma, "gamma"), "gamma"), rational(square, "sigma")
 
 
 def _growth(exponent: Fraction) -> arb:
+    """e^exponent in a ball."""
     return ball(exponent).exp()
 
 
 def _moments(square: Fraction) -> Moments:
-    """E[x^k] for even k, their geometric mean on both sides for odd k."""
+    """k ↦ B_k: E[x^k] for even k, the geometric mean of both neighbours for odd k >= 3."""
     step = _growth(square)
     raw = [arb(1), arb(1)]  # E[(1+x)^l] = e^{l(l−1)s/2}
 
@@ -147,7 +155,10 @@ def _rest(alpha: Fraction, gamma: Fraction, m: int, moments: Moments) -> arb:
 
 
 def _weight(power: Fraction, gamma: Fraction, m: int, moments: Moments) -> arb:
-    """m∫₀¹(1−u)^{m−1} E[(1+uγx)^power |x|^m] du at most; a positive power rounded up, and 1."""
+    """An upper bound of m∫₀¹(1−u)^{m−1} E[(1+uγx)^power |x|^m] du.
+
+    For a power > 0 it is that of the power rounded up, and of the power 0 added.
+    """
     if power <= 0:
         return ball(1 - gamma) ** BALL.number(power) * moments(m)
     whole_power = math.ceil(power)
@@ -159,8 +170,10 @@ def _weight(power: Fraction, gamma: Fraction, m: int, moments: Moments) -> arb:
 
 
 def _falling(x: Fraction, count: int) -> Fraction:
+    """x(x−1)…(x−count+1)"""
     return math.prod((x - i for i in range(count)), start=Fraction(1))
 
 
 def _rising(x: Fraction, count: int) -> Fraction:
+    """x(x+1)…(x+count−1)"""
     return math.prod((x + i for i in range(count)), start=Fraction(1))

@@ -20,15 +20,23 @@ from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import DKM06, DRV10, KOV15, WBK19
 from symacct.kernel.sums.balls import ball, up_to
 
+#: Bits of the balls by which the δ₀ of a round is looked for, any outcome of which is sound.
 _SEARCH_BITS = 128
+#: The golden section 1 − (√5 − 1)/2, about.
 _GOLDEN = Fraction(381966, 1_000_000)
+#: Golden sections of log₂ of a share between −40 and 0: after 40 it is known to 2e−7. More could
+#: make the ε found smaller, and none is needed for it to hold.
 _GOLDEN_STEPS = 40
-_SPREAD = 40  # standard deviations beyond which floats have nothing
-_FAR = 700.0  # nats beyond which e^ε is no float
+#: Standard deviations from the mean number of lies beyond which floats have no mass.
+_SPREAD_DEVIATIONS = 40
+#: Nats beyond which e^ε is no float.
+_LARGEST_EXPONENT = 700.0
 
 
 def naive(epsilon: Numeric, delta: Numeric, k: Numeric, digits: int = 30) -> Baseline:
     """(kε, min(kδ, 1)): k runs of an (ε, δ)-DP mechanism (WBK19 Theorem 12).
+
+    ε >= 0 in nats and 0 <= δ < 1 are rational. Raises DomainError.
 
     >>> print(naive("1/10", "1e-6", 20).epsilon)
     2.00000000000000000000000000000
@@ -41,7 +49,10 @@ def naive(epsilon: Numeric, delta: Numeric, k: Numeric, digits: int = 30) -> Bas
 def advanced(
     epsilon: Numeric, delta: Numeric, k: Numeric, slack: Numeric, digits: int = 30
 ) -> Baseline:
-    """(ε√(2k log(1/δ*)) + kε(e^ε−1), kδ+δ*) with δ* = `slack` > 0 (Dwork, Rothblum, Vadhan)."""
+    """(ε√(2k log(1/δ*)) + kε(e^ε−1), kδ+δ*) with δ* = `slack` > 0 (Dwork, Rothblum, Vadhan).
+
+    The δ is at most 1. Raises DomainError.
+    """
     eps, k, source = rational(epsilon, "epsilon"), _runs(k), DRV10.at("advanced composition")
     total, free = _with_slack(delta, k, slack)
 
@@ -72,6 +83,8 @@ def strong(
 
 def kairouz(epsilon: Numeric, delta: Numeric, k: Numeric, i: Numeric, digits: int = 30) -> Baseline:
     """((k−2i)ε, 1−(1−δ)^k(1−δ_i)), 0 <= i <= k/2, the i-th of the regions of k (ε, δ)-DP runs.
+
+    It is exact for the worst such runs. Raises DomainError for another i.
 
     δ_i = Σ_{l<i} C(k,l)(e^{(k−l)ε} − e^{(k−2i+l)ε})/(1+e^ε)^k (Kairouz, Oh, Viswanath).
     """
@@ -117,7 +130,8 @@ def best_over_rounds(
 
     `profile(δ₀)` is a ball holding (or above) an ε₀ such that the mechanism is (ε₀, δ₀)-DP. Sampled
     at rate γ a round is (log(1+γ(e^{ε₀}−1)), γδ₀)-DP; δ₀ is found by a search, of which any
-    outcome is sound. For pure ε₀-DP give `profile = lambda δ: ε₀` (then δ₀ = 0 is best).
+    outcome is sound. For pure ε₀-DP give `profile = lambda δ: ε₀` (then δ₀ = 0 is best). Raises
+    DomainError, LimitError.
     """
     k, allowed = _summed(k), probability_or_zero(total_delta, "total_delta")
     rate = rational(gamma, "gamma")
@@ -151,7 +165,10 @@ def best_over_rounds(
 
 
 def composed_epsilon(eps: arb, k: int, rest: arb) -> arb:
-    """The least ε′ of k pure runs at δ′ = `rest`, in balls; 0 where the total variation is less."""
+    """The least ε′ of k runs of pure ε-DP at δ′ = `rest`, in a ball; 0 where δ(0) is at most δ′.
+
+    NaN for a `rest` that is not known; from 0 to kε where the root's region is not proved.
+    """
     if not rest.is_finite():
         return arb.nan()
     runs = BinomialRounds(eps, k)
@@ -163,7 +180,10 @@ def composed_epsilon(eps: arb, k: int, rest: arb) -> arb:
 
 
 def _left(delta: arb, k: int, allowed: arb) -> arb:
-    """δ′ = 1 − (1−δ_total)/(1−δ)^k, what k rounds leave of the total δ; NaN if maybe below 0."""
+    """δ′ = 1 − (1−δ_total)/(1−δ)^k, what k rounds leave of the total δ; NaN if maybe below 0.
+
+    DomainError if it is below 0.
+    """
     rest = -((-allowed).log1p() - k * (-delta).log1p()).expm1()
     if rest < 0:
         raise DomainError(
@@ -181,9 +201,9 @@ def _is_used_up(delta: Fraction, k: int, allowed: Fraction) -> bool:
 
 
 def _roughly(eps: float, k: int, rest: float) -> tuple[float, int]:
-    """In floats the largest root of `BinomialRounds` and its i: they steer, and claim nothing."""
-    wrong = 1 / (1 + math.exp(min(eps, _FAR)))  # the probability of a lie
-    reach = _SPREAD * (1 + math.sqrt(k * wrong))
+    """The largest root of `BinomialRounds` and its region i, in floats: they only steer."""
+    wrong = 1 / (1 + math.exp(min(eps, _LARGEST_EXPONENT)))  # the probability of a lie
+    reach = _SPREAD_DEVIATIONS * (1 + math.sqrt(k * wrong))
     first, last = max(0, int(k * wrong - reach)), min(k // 2, int(k * wrong + reach))
     l = np.arange(first, last + 1)
     start = math.lgamma(k + 1) - math.lgamma(first + 1) - math.lgamma(k - first + 1)
@@ -197,7 +217,7 @@ def _roughly(eps: float, k: int, rest: float) -> tuple[float, int]:
 
 
 class BinomialRounds:
-    """Sums over the binomial law of k rounds with truth probability e^ε/(1+e^ε)."""
+    """Sums in balls over the binomial law of k rounds with truth probability e^ε/(1+e^ε)."""
 
     def __init__(self, eps: arb, k: int) -> None:
         self.eps = eps
@@ -211,7 +231,7 @@ class BinomialRounds:
         return self._sum(i - 1, lambda l: -(-2 * (i - l) * self.eps).expm1())
 
     def region(self, rest: arb) -> int:
-        """About the last i with δ_i <= rest."""
+        """About the last i with δ_i <= rest, by middles of balls: `largest_root` proves it."""
         low, high = 0, self.k // 2
         while low < high:
             deadline.check()
@@ -227,7 +247,7 @@ class BinomialRounds:
         )
 
     def largest_root(self, i: int, rest: arb) -> arb | None:
-        """The largest root ε′, if its region is i or next to it.
+        """The largest root ε′ in a ball, if its region is proved to be i or next to it; else None.
 
         Any answers l <= i bound δ(ε′) from below, and the right ones attain it.
         """
@@ -240,7 +260,10 @@ class BinomialRounds:
         return largest
 
     def root(self, i: int, rest: arb) -> arb:
-        """The ε′ >= 0 with Σ_{l<=i} C(k,l)(e^{(k−l)ε} − e^{ε′+lε})/(1+e^ε)^k = rest; else 0."""
+        """The ε′ >= 0 with Σ_{l<=i} C(k,l)(e^{(k−l)ε} − e^{ε′+lε})/(1+e^ε)^k = rest; else 0.
+
+        From 0 to kε where balls tell no more.
+        """
         above, below = self.sums(i)
         if above <= rest:
             return arb(0)
@@ -260,7 +283,10 @@ class BinomialRounds:
 
 
 def _best_share(value: Callable[[Fraction], float]) -> Fraction:
-    """A share in (0, 1) with a small value, by golden sections on its logarithm."""
+    """A share from 2^−40 to 1, exclusive, with a small value, by golden sections on its logarithm.
+
+    It proves no minimum, and needs none.
+    """
 
     def at(place: Fraction) -> tuple[float, Fraction]:
         with precision(_SEARCH_BITS):
@@ -284,7 +310,7 @@ def _best_share(value: Callable[[Fraction], float]) -> Fraction:
 
 
 def _with_slack(delta: Numeric, k: int, slack: Numeric) -> tuple[Fraction, Fraction]:
-    """(min(kδ+δ*, 1), δ*)."""
+    """(min(kδ+δ*, 1), δ*), exact; DomainError unless 0 < δ* < 1."""
     free = probability_or_zero(slack, "slack")
     if free == 0:
         raise DomainError("slack: found 0, needed 0 < δ* < 1")
@@ -292,10 +318,11 @@ def _with_slack(delta: Numeric, k: int, slack: Numeric) -> tuple[Fraction, Fract
 
 
 def _runs(k: Numeric) -> int:
+    """A whole number of runs >= 0; DomainError for another."""
     return whole(k, "k, the number of runs")
 
 
 def _summed(k: Numeric) -> int:
-    """A number of runs over whose outcomes a sum is taken."""
+    """A number of runs over whose outcomes a sum is taken; LimitError above the limit "order"."""
     limits.check("order", runs := _runs(k), "k, runs whose outcomes are summed")
     return runs

@@ -18,7 +18,9 @@ from symacct.mechanisms import DiscreteGaussianSum
 def discrete_sum_rdp(
     alpha: Numeric, sigma: Numeric, parties: Numeric, sensitivity: Numeric = 1, digits: int = 10
 ) -> Bound:
-    """ε(α) of `DiscreteGaussianSum(sigma, parties, sensitivity)`, where its outcomes are many too.
+    """ε(α) in nats of `DiscreteGaussianSum(sigma, parties, sensitivity)`, of many outcomes too.
+
+    Exact, for 1 < α < ∞. Raises DomainError, OrderError, LimitError.
 
     >>> print(discrete_sum_rdp(2, "1/2", 10, digits=6))
     0.450987

@@ -15,9 +15,10 @@ from symacct.kernel.exact import Numeric, is_infinite
 from symacct.kernel.parameters import above_one, nonnegative, positive, rate, rational
 from symacct.kernel.sources import WBK19, ZW19
 
+#: The claim of `chi_to_delta`.
 _CHI = Claim(Kind.UPPER, EITHER, ABOVE_ONE, sources=(WBK19.at("Lemma 31, corrected"),))
-# Attained where the sampled law is P with the record and Q without it, for an (ε, δ) that P and Q
-# meet: E[(γP + (1−γ)Q − e^{ε′}Q)₊] = γ E[(P − e^ε Q)₊].
+#: The claim of `subsampled_dp`. It is attained where the sampled law is P with the record and Q
+#: without it, for an (ε, δ) that P and Q meet: E[(γP + (1−γ)Q − e^{ε′}Q)₊] = γ E[(P − e^ε Q)₊].
 _SAMPLED = Claim(Kind.EXACT, EITHER, sources=(ZW19.at("Lemma 4"), WBK19.at("Lemma 3")))
 
 
@@ -35,7 +36,9 @@ def chi_delta(ctx: Arithmetic, xi: Number, alpha: Number, epsilon: Number) -> Nu
 
 
 def chi_to_delta(xi: Numeric, alpha: Numeric, epsilon: Numeric, digits: int = 30) -> Enclosure:
-    """The δ of a ξ-binary-|χ|^α-DP mechanism at this ε > 0; real α > 1 (see `chi_delta`).
+    """The δ of a ξ-binary-|χ|^α-DP mechanism at ε > 0 nats, at most 1; real α > 1 (`chi_delta`).
+
+    ξ > 0. Raises DomainError.
 
     >>> print(chi_to_delta(2, 2, "3", digits=10))
     0.05239569649
@@ -55,7 +58,8 @@ def subsampled_dp(
 ) -> tuple[Enclosure, Enclosure]:
     """(log(1+γ(e^ε−1)), γδ): an (ε, δ)-DP mechanism sampled at rate γ (WBK19 Lem. 3, ZW19 Lem. 4).
 
-    Of fixed size under replace-one, Poisson under add/remove.
+    Of fixed size under replace-one, Poisson under add/remove. ε >= 0 in nats, 0 <= δ <= 1 and
+    0 <= γ <= 1. Raises DomainError.
 
     >>> epsilon, delta = subsampled_dp(1, "1e-5", "1/100", digits=6)
     >>> print(epsilon, delta)

@@ -18,10 +18,10 @@ from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import positive, rate, rational, whole
 from symacct.kernel.sources import BLOG
 
-#: Bits of the balls by which ε̃ is looked for.
+#: Bits of the balls by which ε̃ is looked for, any of which is sound.
 _SEARCH_BITS = 96
 #: Intervals of the grid of log ε̃ in each of four rounds.
-_GRID = 60
+_GRID_INTERVALS = 60
 
 
 def route_one(
@@ -58,7 +58,10 @@ def route_one(
 
 
 def route_two(epsilon: Numeric, sigma: Numeric, k: Numeric, digits: int = 30) -> Baseline:
-    """Route 2: δ₂ = e^{−kκ*(ε/k)} = e^{−(εσ/√k − √k/(2σ))²/2} where ε >= k/(2σ²), else 1."""
+    """Route 2: δ₂ = e^{−kκ*(ε/k)} = e^{−(εσ/√k − √k/(2σ))²/2} where ε >= k/(2σ²), else 1.
+
+    For k >= 1 runs of Gaussian noise σ on all of the data. Raises DomainError.
+    """
     eps, sigma = rational(epsilon, "epsilon"), positive(sigma, "sigma")
     k, source = whole(k, "k", least=1), BLOG.at("route 2: Claims 22 and 23, Example 3")
 
@@ -91,18 +94,23 @@ def _chernoff_tail(eps: arb, sigma: arb) -> arb:
 
 
 def _smallest(value: Callable[[Fraction], arb], eps: Fraction) -> Fraction:
-    """The ε̃ of a logarithmic grid, refined twice, at which the bound is smallest."""
+    """The ε̃ of a logarithmic grid, refined three times, at which the bound is smallest.
+
+    From ε·2^−40 to ε; it only steers.
+    """
 
     def at(place: float) -> float:
+        """log of the bound's middle at ε̃ = ε·2^place."""
         with precision(_SEARCH_BITS):
             ball = value(_share(eps, place))
             return float(ball.log().mid()) if ball > 0 else float("-inf")
 
     centre, width = -20.0, 20.0
     for _ in range(4):
-        places = [centre + width * (2 * i / _GRID - 1) for i in range(_GRID + 1)]
+        grid = range(_GRID_INTERVALS + 1)
+        places = [centre + width * (2 * i / _GRID_INTERVALS - 1) for i in grid]
         centre = min(places, key=at)
-        width *= 4 / _GRID
+        width *= 4 / _GRID_INTERVALS
     return _share(eps, centre)
 
 

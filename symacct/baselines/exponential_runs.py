@@ -31,14 +31,18 @@ from symacct.kernel.parameters import positive, rational, whole
 from symacct.kernel.sources import SYMACCT
 
 _NAME = "exponential mechanisms, chosen beforehand"
-_MOST_RUNS, _SMALLEST_RANGE, _LARGEST_RANGE = 1000, Fraction(1, 10**9), 100
+#: More runs are refused, because a sum for each count would take long.
+_MOST_RUNS = 1000
+#: The ε of one run lies between these, in nats, so that floats can steer.
+_SMALLEST_RANGE, _LARGEST_RANGE = Fraction(1, 10**9), 100
 _PLACE = SYMACCT.at("docs/proofs/selection.md, fixed-choices")
 
 
 def exponential_runs(epsilon: Numeric, each: Numeric, runs: Numeric, digits: int = 10) -> Baseline:
     """δ(ε) of `runs` exponential mechanisms, each ε-DP by itself with ε = `each`; at most 1,000.
 
-    The largest over all scores, if no mechanism is chosen by the answers of those before.
+    The largest over all scores, if no mechanism is chosen by the answers of those before. ε >= 0 is
+    rational, in nats. Raises DomainError.
 
     >>> print(exponential_runs(2, "1/2", 10).delta.rounded_up(5))
     0.0038846
@@ -53,7 +57,7 @@ def exponential_runs(epsilon: Numeric, each: Numeric, runs: Numeric, digits: int
 def exponential_runs_epsilon(
     delta: Numeric, each: Numeric, runs: Numeric, digits: int = 10
 ) -> Baseline:
-    """The least multiple of kε/2³⁰ at which that δ(ε) is certainly at most δ.
+    """The least multiple of kε/2³⁰ at which the δ(ε) of `exponential_runs` is proved at most δ.
 
     >>> print(exponential_runs_epsilon("1e-6", "1/10", 100).epsilon.rounded_up(5))
     2.2461
@@ -69,6 +73,7 @@ def exponential_runs_epsilon(
 
 
 def _setting(each: Numeric, runs: Numeric) -> tuple[Fraction, int]:
+    """The ε of one run and the number of runs; DomainError outside of what is summed."""
     size = rational(positive(each, "each"), "each")
     if not _SMALLEST_RANGE <= size <= _LARGEST_RANGE:
         raise DomainError(f"each: found {echo(each)}, needed 1e-9 <= each <= {_LARGEST_RANGE}")
@@ -79,13 +84,16 @@ def _setting(each: Numeric, runs: Numeric) -> tuple[Fraction, int]:
 
 
 class BoundedRangeRuns:
-    """δ of k mechanisms of bounded range, `size` each."""
+    """δ(ε′) of k mechanisms of bounded range, all chosen beforehand, with ε = `size` each."""
 
     def __init__(self, size: Fraction, runs: int) -> None:
         self.size, self.runs = size, runs
 
     def delta(self, eps: Fraction, known: arb) -> arb:
-        """The largest G_l where that is above `known`; else anything up to there."""
+        """δ(ε′) in a ball, the largest G_l over the counts l, where that is above `known`.
+
+        With a `known` > 0 some G_l above it, or some number up to it, may be returned instead.
+        """
         last = ceil((self.runs * self.size - eps) / self.size) - 1
         if last < 0:
             return arb(0)
@@ -105,11 +113,14 @@ class BoundedRangeRuns:
         return largest
 
     def _loss(self, count: int, eps: Fraction) -> Fraction:
-        """t_l"""
+        """t_l, the larger loss that is best for the count l, exact."""
         return (eps + (count + 1) * self.size) / (self.runs + 1)
 
     def _sum(self, count: int, eps: Fraction) -> arb:
-        """G_l(t_l) = Σ_{i <= l} C(k,i) a^i (1−a)^{k−i} (1 − e^{ε′ + iε − kt}), from i = l down."""
+        """G_l(t_l) = Σ_{i <= l} C(k,i) a^i (1−a)^{k−i} (1 − e^{ε′ + iε − kt}) in a ball.
+
+        a is the probability of the lower loss; it is summed from i = l down.
+        """
         k, size, loss = self.runs, BALL.number(self.size), self._loss(count, eps)
         low, high = BALL.number(loss).expm1(), -BALL.number(loss - self.size).expm1() * size.exp()
         against, shrink = high / low, (-size).exp()
@@ -124,7 +135,7 @@ class BoundedRangeRuns:
         return falling_sum(mass, terms())
 
     def log_most(self, count: int, eps: Fraction, order: Fraction) -> arb:
-        """Of E[x^α] c^{1−α} (α−1)^{α−1}/α^α at t_l, which E[(x−c)₊] is at most; c = e^ε′."""
+        """log of E[x^α] c^{1−α} (α−1)^{α−1}/α^α at t_l, an upper bound of G_l; c = e^ε′."""
         size, t, a = (BALL.number(x) for x in (self.size, self._loss(count, eps), order))
         both = -(t - size).expm1() + (-a * size).exp() * t.expm1()
         each = (a - 1) * t + (both / -(-size).expm1()).log()
@@ -132,7 +143,7 @@ class BoundedRangeRuns:
         return bound - (a - 1) * BALL.number(eps)
 
     def _order(self, eps: Fraction) -> Fraction:
-        """About where the largest of these over t is least; it only steers."""
+        """The order α > 1 at which the largest of these bounds over t is about least: it steers."""
         size, most = float(self.size), float(eps)
 
         def log_bound(order: float) -> float:
@@ -150,5 +161,5 @@ class BoundedRangeRuns:
 
 
 def _log_sinch(x: float) -> float:
-    """log(sinh(x)/x)"""
+    """log(sinh(x)/x) in float64 for x >= 0."""
     return x + log(-expm1(-2 * x) / (2 * x)) if x > 1e-6 else x * x / 6

@@ -26,6 +26,8 @@ def gaussian_delta(
 ) -> Baseline:
     """δ(ε) = Φ(Δ/(2σ) − εσ/Δ) − e^ε Φ(−Δ/(2σ) − εσ/Δ), the exact one; k runs have σ/√k.
 
+    ε >= 0 is rational, in nats. Raises DomainError.
+
     >>> print(gaussian_delta(1, 1, digits=10).delta)
     0.1269367376
     """
@@ -40,7 +42,10 @@ def gaussian_delta(
 def gaussian_epsilon(
     delta: Numeric, sigma: Numeric, sensitivity: Numeric = 1, k: Numeric = 1, digits: int = 30
 ) -> Baseline:
-    """The ε >= 0 with δ(ε) = δ, the exact privacy of k Gaussian runs; 0 < δ < 1."""
+    """The ε >= 0 in nats with δ(ε) = δ, the exact privacy of k Gaussian runs; 0 < δ < 1.
+
+    It is 0 where δ(0) is at most δ. Raises DomainError.
+    """
     d = positive_delta(delta, ": the Gaussian mechanism has no finite ε")
     ratio = _ratio(sigma, sensitivity, k)
 
@@ -63,7 +68,7 @@ def bad_data(
 
     αγ²/(2σ²)·(α*−1)/(α*−α) + ½ log((α*−1)/α*) + log((α*−1)/(α*−α))/(2(α−1)), with
     α* = 1 + σ²n/(γ(n−1)); ∞ from α* on. An approximation, so its kind is neither upper nor
-    lower and `certified` is False: what is enclosed is the formula.
+    lower and `certified` is False: what is enclosed is the formula. α > 1, 0 < γ <= 1 and n >= 2.
     """
     alpha, gamma, variance, n = _setting(alpha, gamma, sigma, n)
     last = 1 + variance * n / (gamma * (n - 1))
@@ -82,7 +87,11 @@ def bad_data(
 def good_data(
     alpha: Numeric, gamma: Numeric, sigma: Numeric, n: Numeric, digits: int = 30
 ) -> Enclosure:
-    """WBK19 Example 29, an approximation: αγ²/(2σ² + γ(n − 1/n)/2), half ½, half −½; n odd."""
+    """WBK19 Example 29: αγ²/(2σ² + γ(n − 1/n)/2), of records half ½ and half −½; n odd.
+
+    An approximation, neither upper nor lower, and not certified, as `bad_data` is. Raises
+    DomainError for an even n.
+    """
     alpha, gamma, variance, n = _setting(alpha, gamma, sigma, n)
     if n % 2 == 0:
         raise DomainError(f"good_data, n: found {echo(n)}, needed an odd number of records")
@@ -91,6 +100,7 @@ def good_data(
 
 
 def _approximate(value: Callable[[], arb], place: str, digits: int) -> Enclosure:
+    """The formula's value, enclosed, with a claim that it bounds nothing."""
     source = WBK19.at(f"{place}, an approximation")
     return enclose(value, source, digits, place, Kind.NEITHER, REPLACE_ONE, ABOVE_ONE, False)
 
@@ -98,7 +108,7 @@ def _approximate(value: Callable[[], arb], place: str, digits: int) -> Enclosure
 def _setting(
     alpha: Numeric, gamma: Numeric, sigma: Numeric, n: Numeric
 ) -> tuple[Fraction, Fraction, Fraction, int]:
-    """(α, γ, σ², n), exact."""
+    """(α, γ, σ², n), exact, α > 1, 0 < γ <= 1 and n >= 2; DomainError, OrderError for others."""
     noise = rational(positive(sigma, "sigma"), "sigma")
     records = whole(n, "n, the records", least=2)
     share = rational(rate(gamma, "gamma"), "gamma")
@@ -108,7 +118,7 @@ def _setting(
 
 
 def _ratio(sigma: Numeric, sensitivity: Numeric, k: Numeric) -> Callable[[], arb]:
-    """√k Δ/σ, in balls at the precision then current."""
+    """() ↦ √k Δ/σ in a ball, at the precision that is current when it is called."""
     square = (positive(sensitivity, "sensitivity") / positive(sigma, "sigma")) ** 2
     square *= whole(k, "k, the number of runs", least=1)
     return lambda: BALL.number(square).sqrt()

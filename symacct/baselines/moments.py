@@ -36,6 +36,7 @@ from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import BLOG
 from symacct.kernel.sums.balls import ball, normal_tail
 
+#: The claim of log C.
 _CLAIM = Claim(Kind.EXACT, ADD_REMOVE, FINITE_ORDERS, sources=(BLOG.at("Claim 26, part 2"),))
 
 
@@ -60,9 +61,10 @@ class MomentSteering:
 
 
 STEERING = MomentSteering()
+#: The largest c₂ and c₁²c₂: beyond, log C is about c₁²c₂e^{c₂−1}/2, and enclosing it takes long.
 _LARGEST_C2, _LARGEST_PRODUCT = 20, 10**5
 #: c₁ and c₂ are no smaller, since the search steers by floats.
-_SMALLEST = Fraction(1, 10**30)
+_SMALLEST_CONSTANT = Fraction(1, 10**30)
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def moment_constant(c1: Numeric, c2: Numeric, digits: int = 8) -> MomentConstant
             f"moment_constant: found c1 = {c1}, c2 = {c2}, needed c2 <= {_LARGEST_C2} and "
             f"c1²c2 <= {_LARGEST_PRODUCT}; beyond, log C is about c1²c2e^(c2−1)/2"
         )
-    if min(c1, c2) < _SMALLEST:
+    if min(c1, c2) < _SMALLEST_CONSTANT:
         raise DomainError("moment_constant: found c1 or c2 below 1e-30, needed a larger one")
     digits = whole(digits, "moment_constant, digits", least=1)
     region, log_limit = Region(c1, c2), (c1 * c2) ** 2 / 2
@@ -129,7 +131,10 @@ class _NoiseSearch:
         self._heap: list[tuple[float, int, NoiseInterval]] = []
 
     def run(self) -> None:
-        """Cover σ up to where the tail is proved, then halve the blocks that may hold more."""
+        """Cover σ up to where the tail is proved, then halve the blocks that may hold more.
+
+        Until the digits are there, or `STEERING.blocks` are halved: `enclosed` is proved any time.
+        """
         for left, right in pairwise(self._ends()):
             self._add(left, right)
         for halved in range(STEERING.blocks):
@@ -145,7 +150,7 @@ class _NoiseSearch:
             self._add(middle, block.right)
 
     def _is_out_of_reach(self, block: NoiseInterval) -> bool:
-        """Would all blocks not do, where the bound misses by the square of a block's width?"""
+        """Are `STEERING.blocks` too few, as a bound misses by the square of a width? It steers."""
         allowed = self._enough() - self.best
         return bool(
             block.log_most - self.best > allowed * 4 * (STEERING.blocks / STEERING.tried) ** 2
@@ -159,6 +164,7 @@ class _NoiseSearch:
         return self.best.union(most)
 
     def _ends(self) -> list[Fraction]:
+        """The ends of the first blocks, up to a σ from which on the tail is bounded well enough."""
         ends = [self.region.first()]
         while True:
             deadline.check()
@@ -169,10 +175,11 @@ class _NoiseSearch:
             ends.append(between(ends[-1], ends[-1] * STEERING.growth))
 
     def _enough(self) -> arb:
-        """What is as good as the best value met, to the digits asked for."""
+        """The log C up to which bounds are as good as the best value met, to the digits asked."""
         return self.best + abs(self.best) * arb(10) ** -(self.digits + 1)
 
     def _meet(self, sigma: Fraction) -> None:
+        """Keep the proved value at this σ and its place, if it is above the best one."""
         value = self.region.log_moment(sigma).lower()
         if value.is_finite() and value > self.best:
             self.best, self.place = value, sigma
@@ -200,7 +207,7 @@ class Region:
     c2: Fraction
 
     def first(self) -> Fraction:
-        """A σ below which nothing is larger: r = 1 before c₁, λ < 1 before 1/√c₂.
+        """A σ below which G is nowhere larger: r = 1 before c₁, λ < 1 before 1/√c₂.
 
         With r = 1, log G = c₂(λ−1)/2 grows with σ.
         """
@@ -208,15 +215,15 @@ class Region:
         return max(self.c1, root)
 
     def order(self, sigma: Fraction) -> Fraction:
-        """λ"""
+        """λ = c₂σ², at least 1."""
         return max(Fraction(1), self.c2 * sigma**2)
 
     def rate(self, sigma: Fraction) -> Fraction:
-        """r"""
+        """r = min(1, c₁/σ)."""
         return min(Fraction(1), self.c1 / sigma)
 
     def log_moment(self, sigma: Fraction) -> arb:
-        """log G at this σ."""
+        """log G at this σ, in a ball."""
         return log_moment(self.order(sigma), self.rate(sigma), sigma)
 
     def over_block(self, left: Fraction, right: Fraction, enough: arb) -> arb:
@@ -259,8 +266,9 @@ class Region:
         return smallest
 
     def centre(self, sigma: Fraction, reach: arb) -> arb:
-        """Z <= B: e^{p}/√(1−2b), p = −c₁c₂(t/2−t³/8) + (c₁c₂)²/(2(1−2b)), b = c₁c₂te^{tB}/2.
+        """An upper bound of the part Z <= B = `reach`; ∞ where it has none.
 
+        e^{p}/√(1−2b), p = −c₁c₂(t/2−t³/8) + (c₁c₂)²/(2(1−2b)), b = c₁c₂te^{tB}/2.
         For e^{tz} <= 1 + tz + t²z²e^{tB}/2 and e^{−t²/2} <= 1 − t²/2 + t⁴/8 leave a normal integral
         of e^{c₁c₂z + bz²}. It grows with t: b′ >= c₁c₂/2 outweighs the first term.
         """
@@ -271,8 +279,9 @@ class Region:
         return (a * (t**3 / 8 - t / 2) + a**2 / (2 * room)).exp() / room.sqrt()
 
     def tail_integral(self, sigma: Fraction, end: Fraction) -> arb:
-        """tZ > Y: √(λ/(2πc₂)) ∫_Y^∞ e^{−λh(y)} dy, h(y) = y²/(2c₂) − log(1+r(e^y−1)).
+        """An upper bound of the part tZ > Y = `end`; ∞ where it is not proved to fall.
 
+        √(λ/(2πc₂)) ∫_Y^∞ e^{−λh(y)} dy, h(y) = y²/(2c₂) − log(1+r(e^y−1)).
         From y = 4c₂ on h >= y²/(2c₂) − y >= y²/(4c₂). As σ grows r falls and h rises; with a least
         h of η >= 1/(2λ), √λ e^{−λη} falls.
         """
@@ -290,7 +299,7 @@ class Region:
 
 
 def log_moment(order: Fraction, rate: Fraction, sigma: Fraction) -> arb:
-    """log G = log E_{z~N(0,σ²)}[(1−r+re^{(2z−1)/(2σ²)})^λ], λ >= 1 and 0 < r <= 1."""
+    """log G = log E_{z~N(0,σ²)}[(1−r+re^{(2z−1)/(2σ²)})^λ] in a ball, λ >= 1 and 0 < r <= 1."""
     if order == 1:
         return arb(0)
     if rate == 1:
@@ -299,7 +308,7 @@ def log_moment(order: Fraction, rate: Fraction, sigma: Fraction) -> arb:
 
 
 def between(left: Fraction, right: Fraction) -> Fraction:
-    """A short fraction near √(left·right)."""
+    """A short fraction between left and right, near √(left·right)."""
     width = float((right - left) / right)
     shift = max(0, 4 - math.frexp(width)[1] - math.frexp(float(right))[1])
     root = math.isqrt(math.floor(left * right * 4**shift))
@@ -308,11 +317,14 @@ def between(left: Fraction, right: Fraction) -> Fraction:
 
 
 def _above(slope: arb, start: arb) -> arb:
-    """Z > B and tZ <= Y: E[e^{aZ}; Z > B] with a = c₁c₂(e^Y−1)/Y >= c₁c₂(e^{tZ}−1)/(tZ)."""
+    """An upper bound E[e^{aZ}; Z > B] of the part Z > B = `start`, tZ <= Y.
+
+    a = `slope` = c₁c₂(e^Y−1)/Y >= c₁c₂(e^{tZ}−1)/(tZ).
+    """
     return (slope**2 / 2).exp() * normal_tail(start - slope)
 
 
 def _log_mean(logs: list[arb]) -> arb:
-    """log of the mean of e^x."""
+    """log of the mean of e^x over the list, in a ball."""
     most: arb = BALL.maximum(*logs)
     return most + (sum(((x - most).exp() for x in logs), arb(0)) / len(logs)).log()

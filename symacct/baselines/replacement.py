@@ -23,11 +23,16 @@ from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms import Gaussian
 from symacct.operations.recipes import chances, moved_by_draws, told_draws
 
-_SMALLEST_NOISE = Fraction(1, 1000)  # per record replaced
-#: Draws of a record in one step, each a component of a mixture, and records, at most.
-_MOST_DRAWS, _MOST_RECORDS = 60, 10**12
-_TRIED = 2  # numbers of draws from which on δ pays
-_SPARE = (Fraction(1, 1000), Fraction(1, 10))  # little costs less where many draws are no danger
+#: The smallest σ per record replaced: next to 0 sums take long for no privacy.
+_SMALLEST_NOISE = Fraction(1, 1000)
+#: Draws of a record in one step that are told apart, each a component of a mixture.
+_MOST_DRAWS = 60
+#: The largest n and batch; larger ones are refused.
+_MOST_RECORDS = 10**12
+#: Numbers of draws from which on δ pays that are tried, of which the one of the least ε is taken.
+_CUTS_TRIED = 2
+#: Shares that a coin gives to more draws than one: less costs less where many draws are no danger.
+_SPARE_SHARES = (Fraction(1, 1000), Fraction(1, 10))
 
 
 def with_replacement(
@@ -39,7 +44,9 @@ def with_replacement(
     adjacency: str | Adjacency = "add_remove",
     digits: int = 10,
 ) -> Baseline:
-    """ε(δ) of `steps` steps, `batch` draws in each; σ is the noise per record replaced.
+    """An upper bound of ε(δ) in nats of `steps` steps, `batch` draws with replacement in each.
+
+    σ is the noise per record replaced, n the size of the larger dataset. Raises DomainError.
 
     >>> print(with_replacement("1e-6", 4, 60000, 256, 1000).epsilon.rounded_up(5))
     0.17438
@@ -67,26 +74,29 @@ def with_replacement(
 
 
 def _steps(noise: Gaussian, weights: tuple[Fraction, ...], relation: Adjacency) -> list[Node]:
-    """What one step is no worse than, each."""
+    """Expressions each of which costs at least as much as one step.
+
+    For a replaced record there are several, of which the least ε counts.
+    """
     pair = moved_by_draws(noise, weights, relation)
     if relation != REPLACE_ONE:
         return [pair]
-    coins = [told_draws(noise, weights, spare) for spare in _SPARE if 2 * spare <= weights[0]]
-    return [pair, *coins]
+    spares = [spare for spare in _SPARE_SHARES if 2 * spare <= weights[0]]
+    return [pair, *(told_draws(noise, weights, spare) for spare in spares)]
 
 
 def _few(n: int, batch: int, allowed: Fraction) -> list[tuple[tuple[Fraction, ...], Fraction]]:
-    """The probabilities of how often a record is drawn, up to a number that is hardly exceeded.
+    """(P[J = j | J <= m], P[J > m]) for the least m with P[J > m] < `allowed`, and for m + 1.
 
-    More draws than that have a probability below `allowed`. Also for one draw more: more of δ is
-    left for ε then.
+    J is how often a record is drawn in a step. With one draw more, more of δ is left for ε.
+    DomainError where m would exceed `_MOST_DRAWS`.
     """
     cuts = []
     for most in range(1, min(batch, _MOST_DRAWS) + 1):
         kept, lost = chances(n, batch, most)
         if lost < allowed:
             cuts.append((kept, lost))
-        if len(cuts) == _TRIED:
+        if len(cuts) == _CUTS_TRIED:
             break
     if not cuts:
         raise DomainError(

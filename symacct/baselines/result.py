@@ -44,7 +44,11 @@ class Baseline:
         epsilon: Callable[[], arb] | Fraction,
         delta: Callable[[], arb] | Fraction,
     ) -> Baseline:
-        """Both numbers enclosed to these digits; of no kind, it is a conjecture."""
+        """Both numbers enclosed to these significant digits; for Kind.NEITHER it is a conjecture.
+
+        A ball-valued function is evaluated at rising precision. PrecisionError where the digits are
+        not found.
+        """
         sound = kind is not Kind.NEITHER
         eps, d = (
             enclose(value, source, digits, f"{name}, {letter}", kind, certified=sound)
@@ -67,7 +71,10 @@ def enclose(
     orders: Orders = ALL_ORDERS,
     certified: bool = True,
 ) -> Bound:
-    """The Bound of a number or a ball-valued formula, at a precision that gives the digits."""
+    """The Bound of a number or a ball-valued formula, at a precision that gives the digits.
+
+    `what` names it in errors. PrecisionError where the digits are not found.
+    """
     claim = Claim(kind, adjacency, orders, sources=(source,), certified=certified)
     ball = value if callable(value) else lambda: BALL.number(value)
     return bound(certified_number(lambda _: (ball(), claim), digits, what), kind)
@@ -82,7 +89,7 @@ def probability_or_zero(value: Numeric, name: str) -> Fraction:
 
 
 def positive_delta(value: Numeric, reason: str = "") -> Fraction:
-    """A rational δ in (0, 1); the reason says why 0 is none."""
+    """A rational δ in (0, 1); DomainError for another, with the `reason` why 0 is none."""
     delta = probability_or_zero(value, "delta")
     if delta == 0:
         raise DomainError(f"delta: found 0, needed delta > 0{reason}")
@@ -90,7 +97,7 @@ def positive_delta(value: Numeric, reason: str = "") -> Fraction:
 
 
 def finite_order(alpha: Numeric, what: str) -> int | Fraction:
-    """A rational order in (1, ∞)."""
+    """A rational order in (1, ∞); OrderError, which names `what`, for another."""
     at = order(alpha)
     if at in (1, INFINITY) or not isinstance(at, int | Fraction):
         raise OrderError(f"{what}: found alpha = {echo(alpha)}, needed 1 < alpha < ∞")
@@ -98,7 +105,10 @@ def finite_order(alpha: Numeric, what: str) -> int | Fraction:
 
 
 def noise_of(sigma: Numeric, smallest: Fraction, largest: Fraction | float = INFINITY) -> Exact:
-    """A standard deviation of a range; next to 0 sums would take long for no privacy."""
+    """A σ from `smallest` to `largest`; DomainError for others, and for free symbols.
+
+    Next to 0 sums would take long for no privacy.
+    """
     noise = positive(sigma, "sigma")
     is_open = not isinstance(noise, Fraction) and noise.free_symbols
     if is_open or not smallest <= noise <= largest:
@@ -113,10 +123,10 @@ def noise_of(sigma: Numeric, smallest: Fraction, largest: Fraction | float = INF
 
 
 def falling_sum(first: arb, terms: Iterable[tuple[arb, arb]]) -> arb:
-    """Σ w_i f_i of factors f_i in [0, 1] and weights w_{i+1} = q_i w_i, the q_i falling.
+    """Σ w_i f_i in a ball, of factors f_i in [0, 1] and weights w_{i+1} = q_i w_i, the q_i falling.
 
-    The pairs are (f_i, q_i). Of a sum that has 2^{bits+8} times what is left, which is at most
-    w/(1−q), the rest is a remainder.
+    The `terms` are (f_i, q_i), and w_0 = `first` >= 0. Once what is left, at most w/(1−q), is below
+    2^{−bits−8} of the sum, it is put into the radius.
     """
     weight, total, tiny = first, arb(0), arb(2) ** -(BALL.bits + 8)
     for factor, quotient in terms:
@@ -129,7 +139,10 @@ def falling_sum(first: arb, terms: Iterable[tuple[arb, arb]]) -> arb:
 
 
 def smallest_step(suffices: Callable[[int], bool]) -> int:
-    """The smallest of 1, …, `STEPS` that suffices, as all larger ones and `STEPS` do."""
+    """The smallest of 1, …, `STEPS` that suffices, if all larger ones do; `STEPS` is taken to.
+
+    The answer was asked itself, or is `STEPS`: where balls leave gaps it suffices all the same.
+    """
     low, high = 0, STEPS
     while high - low > 1:
         deadline.check()

@@ -14,15 +14,17 @@ from symacct.kernel.parameters import nonnegative, rate
 from symacct.kernel.sources import ZW19
 
 _SOURCE = ZW19.at("Appendix A, (5) and the line below")
+#: The claim of `reverse_moment_bound`.
 _CLAIM = Claim(Kind.UPPER, ADD_REMOVE, FINITE_ORDERS, sources=(_SOURCE,))
 
 
 def reverse_moment_bound(
     alpha: Numeric, gamma: Numeric, epsilon: Numeric = INFINITY, digits: int = 30
 ) -> Enclosure:
-    """The upper bound on A₂ of a mechanism with ε(∞) = `epsilon`, sampled at rate γ; α >= 1.
+    """The upper bound on A₂ of a mechanism with ε(∞) = `epsilon` nats, sampled at rate γ; α >= 1.
 
-    Raises DomainError for γ = 1 with no finite ε(∞), where nothing bounds A₂.
+    Raises DomainError for γ = 1 with no finite ε(∞), where nothing bounds A₂, and OrderError for
+    α = ∞.
 
     >>> print(reverse_moment_bound(3, "1/2", digits=10))
     4.000000000

@@ -38,7 +38,8 @@ from symacct.kernel.sums.balls import up_to
 
 # --- counts of clones
 
-_MOST_LOCAL = 10**6  # of a randomizer that hides anything
+#: The largest ε₀ in nats: beyond it a randomizer hides nothing.
+_MOST_LOCAL = 10**6
 #: The most people whose answers are shuffled: a sum has about the root of it in terms.
 _MOST_PEOPLE = 10**7
 
@@ -57,12 +58,16 @@ def of_responses(local: Fraction) -> arb:
     return 2 / (1 + BALL.number(local).exp())
 
 
+#: The sources of the clones of any randomizers, and of those of randomized response.
 _ANY = FMT21.at("deltacomp of the authors' program")
 _RESPONSES = SYMACCT.at("docs/proofs/mechanisms.md, clones")
 
 
 def shuffled(epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Baseline:
-    """δ(ε) of the two laws themselves, the counts of C that matter summed: their numerical bound.
+    """An upper bound of δ(ε), that of the clones' two laws: the numerical bound of the paper.
+
+    Of n people each answers by an ε₀-DP randomizer. ε >= 0 and ε₀ > 0 are rational, in nats. Raises
+    DomainError.
 
     >>> print(shuffled("1/2", 1, 1000).delta.rounded_up(5))
     6.9039e-27
@@ -73,10 +78,10 @@ def shuffled(epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10)
 def shuffled_responses(
     epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10
 ) -> Baseline:
-    """δ(ε) of shuffled randomized response, on two values or more, by more clones.
+    """An upper bound of δ(ε) of shuffled randomized response, on two values or more.
 
-    So does any randomizer with R(y) >= (R(x) + R(x′))/(1 + e^{ε₀}) for all x ≠ x′ and y; not every
-    one has it (errata of arXiv:2208.04591).
+    By more clones than of any randomizer. It also holds for any randomizer with R(y) >= (R(x) +
+    R(x′))/(1 + e^{ε₀}) for all x ≠ x′ and y; not every one has it (errata of arXiv:2208.04591).
 
     >>> print(shuffled_responses("1/2", 1, 1000).delta.rounded_up(5))
     5.8262e-38
@@ -85,7 +90,7 @@ def shuffled_responses(
 
 
 def shuffled_epsilon(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Baseline:
-    """The least multiple of ε₀/2³⁰ at which the same δ(ε) is certainly at most δ.
+    """The least multiple of ε₀/2³⁰ at which the δ(ε) of `shuffled` is proved to be at most δ.
 
     >>> print(shuffled_epsilon("1e-6", 1, 1000).epsilon.rounded_up(5))
     0.18242
@@ -96,7 +101,7 @@ def shuffled_epsilon(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 def shuffled_responses_epsilon(
     delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10
 ) -> Baseline:
-    """ε(δ) of shuffled randomized response, on two values or more.
+    """The least multiple of ε₀/2³⁰ at which δ(ε) of `shuffled_responses` is proved at most δ.
 
     >>> print(shuffled_responses_epsilon("1e-6", 1, 1000).epsilon.rounded_up(5))
     0.14868
@@ -121,6 +126,7 @@ def _delta_at(
 def _epsilon_at(
     share: Share, source: Source, delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 ) -> Baseline:
+    """The least multiple of ε₀/2³⁰ at which Σ_c P[C = c] δ_c(ε) is proved to be at most δ."""
     d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd_size(n)
     with precision(SEARCH_BITS + 2 * d.denominator.bit_length()):
         allowed, kept = BALL.number(d), share(local)
@@ -156,7 +162,7 @@ def shuffled_closed(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int 
 
 
 def local_epsilon(epsilon_0: Numeric) -> Fraction:
-    """A rational ε₀ > 0."""
+    """A rational ε₀ in nats, 0 < ε₀ <= 10⁶; DomainError for another."""
     number = rational(positive(epsilon_0, "epsilon_0"), "epsilon_0")
     if number > _MOST_LOCAL:
         raise DomainError(
@@ -166,7 +172,7 @@ def local_epsilon(epsilon_0: Numeric) -> Fraction:
 
 
 def crowd_size(n: Numeric) -> int:
-    """A number of people whose answers are shuffled."""
+    """A number of people from 1 to 10⁷; DomainError for another."""
     people = whole(n, "n", least=1)
     if people > _MOST_PEOPLE:
         raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_PEOPLE:,}")
@@ -174,7 +180,10 @@ def crowd_size(n: Numeric) -> int:
 
 
 def _summed(n: int, local: Fraction, kept: arb, eps: Fraction) -> arb:
-    """Σ_c P[C = c] δ_c from the largest count down; for the counts left out, 0 <= δ_c <= 1."""
+    """Σ_c P[C = c] δ_c in a ball, from the largest count of the window down.
+
+    `kept` is the chance that another's answer is a clone; for counts left out 0 <= δ_c <= 1.
+    """
     first, last = window(n - 1, kept)
     weight = arb(fmpz.bin_uiui(n - 1, last)) * kept**last * (1 - kept) ** (n - 1 - last)
     against, total, seen = (1 - kept) / kept, arb(0), arb(0)
@@ -186,9 +195,10 @@ def _summed(n: int, local: Fraction, kept: arb, eps: Fraction) -> arb:
 
 
 def window(count: int, kept: arb) -> tuple[int, int]:
-    """The counts of Bin(count, kept) outside of which there is about 2^−bits.
+    """The first and the last count of Bin(count, kept) outside of which there is about 2^−bits.
 
-    By Hoeffding's inequality or, for small shares, by Bernstein's.
+    By Hoeffding's inequality or, for small shares, by Bernstein's, in float64; bits are those of
+    the balls at present. It steers: callers bound the mass outside by 1 less what they have seen.
     """
     share, nats = float(kept.mid()), (BALL.bits + 2) * math.log(2)
     centre, variance = count * share, count * share * (1 - share)
@@ -198,7 +208,7 @@ def window(count: int, kept: arb) -> tuple[int, int]:
 
 
 class _Clones:
-    """The hockey stick of the two laws given C = c, for c from the largest one down.
+    """δ_c, the hockey stick of the two laws given C = c, for c from the largest one down.
 
     P/Q grows with the first count k, so it is the largest of one(c)·P[Bin(c, ½) >= k−1] +
     other·P[Bin(c, ½) >= k] over k, and 0. Tails grow downwards, so that no digits are lost.
@@ -216,7 +226,7 @@ class _Clones:
         self.tail = _tail(c, self.k, self.mass)  # P[Bin(c, ½) >= k]
 
     def _edges(self, c: int) -> list[int]:
-        """The first counts from which P > e^ε Q, as far as balls tell."""
+        """The counts one of which is the first with P > e^ε Q: one or two, as far as balls tell."""
         edge = (c + 1) * self.share
         return sorted({math.floor(float(x)) + 1 for x in ends_of(edge)})
 
@@ -227,7 +237,7 @@ class _Clones:
         return BALL.maximum(arb(0), *map(self._above, self._edges(c)))
 
     def _above(self, k: int) -> arb:
-        """Of the threshold k; k = c + 1 leaves the one count above it."""
+        """P − e^ε Q of all counts >= k; k = c + 1 leaves one count, and a larger k none."""
         c = self.c
         while self.k > min(k, c):
             deadline.check()
@@ -254,7 +264,7 @@ class _Clones:
 
 
 def _tail(c: int, k: int, mass: arb) -> arb:
-    """P[Bin(c, ½) >= k] from P[Bin(c, ½) = k], the quotients falling."""
+    """P[Bin(c, ½) >= k] in a ball from `mass` = P[Bin(c, ½) = k], as the quotients fall."""
     return falling_sum(mass, ((arb(1), arb(c - a) / (a + 1)) for a in range(k, c + 1)))
 
 
@@ -266,12 +276,16 @@ def _tail(c: int, k: int, mass: arb) -> arb:
 # power series of positive terms (docs/proofs/mechanisms.md, Lemma clones), of which few are enough
 # where there are many clones.
 
-_LARGE_CROWD, _LARGE_LOSS = 10_000, 100  # beyond both a value takes minutes
-_MOST_TERMS = 400  # of a power series, before the outcomes are summed one by one
+#: The n and the (α−1)ε₀ in nats beyond both of which a value takes minutes, and is refused.
+_LARGE_CROWD, _LARGE_LOSS = 10_000, 100
+#: Terms of a power series, before the outcomes are summed one by one.
+_MOST_TERMS = 400
 
 
 def shuffled_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Bound:
-    """ε(α) of the shuffled answers of n people, each by an ε₀-DP randomizer; α > 1.
+    """An upper bound of ε(α) in nats of n people's shuffled answers, each ε₀-DP; 1 < α < ∞.
+
+    Raises DomainError, OrderError.
 
     >>> print(shuffled_rdp(4, 1, 1000, digits=6))
     0.00464671
@@ -283,7 +297,7 @@ def shuffled_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 1
 def shuffled_responses_rdp(
     alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10
 ) -> Bound:
-    """ε(α) of shuffled randomized response; see `shuffled_responses`.
+    """An upper bound of ε(α) in nats of shuffled randomized response; see `shuffled_responses`.
 
     >>> print(shuffled_responses_rdp(4, 1, 1000, digits=6))
     0.00317747
@@ -293,7 +307,7 @@ def shuffled_responses_rdp(
 
 
 def shuffled_least_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Bound:
-    """What no bound on ε(α) for all ε₀-DP randomizers is below; α > 1.
+    """A lower bound, in nats, of every bound on ε(α) for all ε₀-DP randomizers; 1 < α < ∞.
 
     Answers by randomized response, on two values of which all others have one value, or on three,
     where all others have the third.
@@ -328,7 +342,7 @@ def _with_one_other_value(n: int, local: Fraction, power: Fraction | int) -> arb
 def _setting(
     alpha: Numeric, epsilon_0: Numeric, n: Numeric
 ) -> tuple[int | Fraction, Fraction, int]:
-    """α, ε₀ and n."""
+    """α in (1, ∞), ε₀ and n, checked."""
     return finite_order(alpha, "shuffled_rdp"), local_epsilon(epsilon_0), crowd_size(n)
 
 
@@ -351,7 +365,7 @@ def _curve(
 
 
 def _mean(n: int, local: Fraction, kept: arb, alpha: Order) -> arb:
-    """E[(P/Q)^α] of C ~ Bin(n−1, kept) clones, with what lies outside of the window."""
+    """E[(P/Q)^α] in a ball, over C ~ Bin(n−1, kept) clones, with what is outside of the window."""
     d, signs = (BALL.number(local) / 2).tanh(), Signs(alpha)
     weighted = ((chance, signs.moment(c + 1, d)) for c, chance in _binomial(n - 1, kept))
     return _with_rest(weighted, arb(0), signs.most(d))
@@ -374,7 +388,7 @@ def _with_a_third_value(n: int, local: Fraction, alpha: Order) -> arb:
 
 
 def _binomial(n: int, share: arb) -> Iterator[tuple[int, arb]]:
-    """The counts in the window, and their chances."""
+    """The counts of Bin(n, share) in the window, and their chances in balls."""
     first, last = window(n, share)
     mass = arb(fmpz.bin_uiui(n, first)) * share**first * (1 - share) ** (n - first)
     for k in range(first, last + 1):
@@ -392,7 +406,10 @@ def _with_rest(weighted: Iterable[tuple[arb, arb]], smallest: arb, largest: arb)
 
 
 class Signs:
-    """E[(1+z)^α (1−z)^{1−α}], z = dW/m, W the sum of m signs by fair coins."""
+    """E[(1+z)^α (1−z)^{1−α}], z = dW/m, W the sum of m signs by fair coins; at one precision.
+
+    Coefficients of its power series are kept from one m to the next.
+    """
 
     def __init__(self, alpha: Order) -> None:
         self.alpha, self.tiny = BALL.number(alpha), arb(2) ** -BALL.bits
@@ -405,14 +422,19 @@ class Signs:
         return (self._of(d) + self._of(-d)) / 2
 
     def _of(self, z: arb) -> arb:
+        """(1+z)^α (1−z)^{1−α}, |z| < 1."""
         return (1 - z) * (self.alpha * ((1 + z) / (1 - z)).log()).exp()
 
     def moment(self, m: int, d: arb) -> arb:
+        """The mean for m signs and 0 <= d < 1, in a ball."""
         mean = self._by_series(m, d)
         return self._by_outcomes(m, d) if mean is None else mean
 
     def _by_series(self, m: int, d: arb) -> arb | None:
-        """Σ_i g_{2i} d^{2i} E[(W/m)^{2i}], E[W^{2i}] <= (2i−1)!! m^i; |W| <= m bounds the rest."""
+        """Σ_i g_{2i} d^{2i} E[(W/m)^{2i}] in a ball; None where it takes too many terms.
+
+        E[W^{2i}] <= (2i−1)!! m^i and |W| <= m bound the rest.
+        """
         rest, terms = self.most(d), 0
         while not rest < self.tiny:
             if terms == _MOST_TERMS or 2 * terms >= m:
@@ -434,13 +456,13 @@ class Signs:
         return total + up_to(rest)
 
     def _next_even(self) -> arb:
-        """g_{2i}, by the odd one before it."""
+        """The next even coefficient g_{2i}, by the odd one before it, which is kept."""
         k, last = 2 * len(self.even) - 2, self.even[-1]
         self.odd = (self.rate * last + (k - 2) * self.odd) / (k + 1)
         return (self.rate * self.odd + (k - 1) * last) / (k + 2)
 
     def _by_outcomes(self, m: int, d: arb) -> arb:
-        """Over the counts k of one sign, of k and m − k at once; the tails are at most `most`."""
+        """The mean over the counts k of one sign, k and m − k at once; tails are at most `most`."""
         if m == 0:
             return arb(1)
         low = max(0, math.floor(m / 2 - math.sqrt(m * (BALL.bits + 2) * math.log(2) / 2)))

@@ -29,8 +29,9 @@ from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import CGK24
 from symacct.mechanisms import DistributionPair
 
-#: Bounds are given for σ between these, and for up to so many steps and epochs.
+#: Bounds are given for σ between these.
 _SMALLEST_NOISE, _LARGEST_NOISE = Fraction(1, 10), 10**6
+#: Bounds are given for up to so many steps and epochs.
 _MOST_STEPS, _MOST_EPOCHS = 10**9, 10**4
 
 
@@ -51,7 +52,10 @@ class SliceSteering:
 
 
 STEERING = SliceSteering()
-_SHARE, _UNIT = Fraction(1, 2**100), 2**240  # what a probability may be off by; of its fraction
+#: The relative error s that a slice's probability may have; the bound is lowered for it.
+_MASS_ERROR = Fraction(1, 2**100)
+#: Probabilities are counted in units of 1 over this.
+_UNITS = 2**240
 
 
 def shuffled_batches(
@@ -64,8 +68,9 @@ def shuffled_batches(
 ) -> Enclosure:
     """A lower bound of δ(ε), of `epochs` epochs of `steps` batches, a new permutation in each.
 
-    Noise of σ times the norm that gradients are clipped to, on their sum; add_remove is what a
-    record's gradient set to 0 is, too. A permutation kept is one epoch with σ/√epochs.
+    ε >= 0 is rational, in nats. Raises DomainError, AdjacencyError, PrecisionError. Noise of σ
+    times the norm that gradients are clipped to, on their sum; add_remove is what a record's
+    gradient set to 0 is, too. A permutation kept is one epoch with σ/√epochs.
 
     >>> print(f"{shuffled_batches(4, '4/5', 100):.4g}")
     0.0008525
@@ -82,7 +87,7 @@ def shuffled_batches_epsilon(
     adjacency: str | Adjacency = "add_remove",
     digits: int = 10,
 ) -> Enclosure:
-    """A lower bound of ε(δ); see `shuffled_batches`. 0 < δ < 1.
+    """A lower bound of ε(δ) in nats, at least 0; see `shuffled_batches`. 0 < δ < 1.
 
     >>> print(f"{shuffled_batches_epsilon('1e-5', '4/5', 100):.5g}")
     5.6239
@@ -127,9 +132,9 @@ class _Batches:
 
     # Proved in docs/proofs/allocations.md, Lemma shuffled-rounding.
     def delta(self, eps: Fraction, digits: int) -> Enclosure:
-        """(1 − Es) δ̂(ε + 3Es), every probability being known but for a share s."""
+        """(1 − Es) δ̂(ε + 3Es), a lower bound, as every probability is known but for a share s."""
         off, weight = (
-            self.epochs * _SHARE,
+            self.epochs * _MASS_ERROR,
             math.exp(
                 float(
                     max(
@@ -144,8 +149,8 @@ class _Batches:
         return self._lower_bound((1 - off) * _lower(bound), digits)
 
     def epsilon(self, d: Fraction, digits: int) -> Enclosure:
-        """ε̂(δ/(1 − Es)) − 3Es."""
-        off, steered = self.epochs * _SHARE, float(d)
+        """ε̂(δ/(1 − Es)) − 3Es, a lower bound; 0 where that is below."""
+        off, steered = self.epochs * _MASS_ERROR, float(d)
         spared = d / (1 - off)
         if spared >= 1:
             return self._lower_bound(Fraction(0), digits)
@@ -154,9 +159,11 @@ class _Batches:
         return self._lower_bound(_lower(bound) - 3 * off, digits)
 
     def _digits_of(self, digits: int) -> int:
+        """The significant digits that are computed: at most 4 of several epochs."""
         return digits if self.epochs == 1 else min(digits, STEERING.digits)
 
     def _lower_bound(self, value: Fraction, digits: int) -> Enclosure:
+        """The value, at least 0, as a certified Enclosure of kind LOWER."""
         source = CGK24.at(
             "the lower bounds by the largest step; "
             "SYMACCT, docs/proofs/allocations.md, largest-step"
@@ -165,7 +172,10 @@ class _Batches:
         return from_ball(BALL.number(max(value, Fraction(0))), claim, digits, certified=True)
 
     def _places(self, worth: Callable[[float, float], float]) -> list[Fraction]:
-        """Where the slices end, in units of σ: the best one end, or many of several epochs."""
+        """Where the slices end, in units of σ: one end of the largest `worth`, or many if E > 1.
+
+        In float64, which steers: any slices give a lower bound.
+        """
         low, high = -40.0, 40 + 2 / float(self.sigma)
         if self.epochs == 1:
             for _ in range(4):
@@ -190,7 +200,7 @@ class _Batches:
         return [Fraction(c).limit_denominator(10**6) for c in kept[::step]]
 
     def _log_below(self, c: float, move: int) -> float:
-        """log P[all steps <= c], steering."""
+        """log P[all steps <= c] with one step moved by `move`/σ, in float64, which steers."""
         logs = (
             math.log(max(math.erfc(-x / math.sqrt(2)) / 2, 5e-324))
             if x < 1
@@ -201,14 +211,18 @@ class _Batches:
         return moved + (self.steps - 1) * other
 
     def _above(self, c: float, move: int) -> float:
+        """P[some step > c] with one step moved by `move`/σ, in float64."""
         return -math.expm1(self._log_below(c, move))
 
     def _pair(self, places: list[Fraction]) -> Node:
-        """The epochs' slices, each of a probability that is right but for a share of it."""
+        """The pair of slices in every epoch, rational masses that are right but for a share s.
+
+        PrecisionError where the limit "bits" does not suffice.
+        """
         for bits in doubled(512):
             with precision(bits):
                 laws = [self._masses(places, move) for move in self.moves]
-                counts = [[floor(_UNIT * mass.mid()) for mass in law] for law in laws]
+                counts = [[floor(_UNITS * mass.mid()) for mass in law] for law in laws]
                 if all(map(_close, laws, counts)):
                     break
         else:
@@ -219,7 +233,7 @@ class _Batches:
         return self.epochs * DistributionPair(p, q, "add_remove", with_record="P")
 
     def _masses(self, places: list[Fraction], move: int) -> list[arb]:
-        """Of the slices, from the lowest one up."""
+        """The probabilities in balls of the slices, from the lowest one up."""
         sigma = BALL.number(self.sigma)
         below = [
             _normal(BALL.number(c) - move / sigma) * _normal(BALL.number(c)) ** (self.steps - 1)
@@ -229,21 +243,21 @@ class _Batches:
 
 
 def _normal(x: arb) -> arb:
-    """Φ(x)"""
+    """Φ(x) in a ball."""
     probability: arb = (-x / arb(2).sqrt()).erfc() / 2
     return probability
 
 
 def _close(law: list[arb], counts: list[int]) -> bool:
-    """Is |p − k/Σk| <= s k/Σk for every mass p and its count k?"""
-    share, total = BALL.number(_SHARE), sum(counts)
+    """Is |p − k/Σk| <= s k/Σk proved for every mass p and its count k, s = 2^−100?"""
+    share, total = BALL.number(_MASS_ERROR), sum(counts)
     return all(
         k > 0 and abs(mass * total / k - 1) <= share for mass, k in zip(law, counts, strict=True)
     )
 
 
 def _lower(bound: Enclosure) -> Fraction:
-    """The lower end."""
+    """The lower end of an enclosure, exact; PrecisionError where it is not rational."""
     low = exact(bound.lower, "lower")
     if not isinstance(low, Fraction):
         raise PrecisionError("shuffled_batches: found no lower end")

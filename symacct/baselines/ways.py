@@ -34,8 +34,11 @@ from symacct.profile.grids import delta_above, epsilon_above
 from symacct.profile.proofs import MANY_PARTS
 from symacct.theory.catalogue import proof
 
-SPENT = Fraction(1, 4)  # of δ, at most: a part that is left out makes ε smaller and sooner known
-_LOST_OF_DELTA = Fraction(1, 10**12)  # the δ that stands for one not known yet
+#: The share of δ that rare parts may have in all: what is left out makes ε smaller and sooner
+#: known, and its δ is missing elsewhere.
+SPENT = Fraction(1, 4)
+#: The δ that stands for one not known yet, where δ(ε) is asked; it only chooses what is left out.
+_ASSUMED_DELTA = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
@@ -76,25 +79,26 @@ def ways(node: Node, has_profile: bool = False) -> list[OfferedBound]:
 
 @dataclass(frozen=True)
 class _Shortened:
-    """An expression without rare parts of its laws: at most `lost` is lost, and ε is `moved` off.
+    """An expression without rare parts of its laws: at most `lost` of δ, and ε is `moved` off.
 
-    Both as logarithms −Σ k log(1−τ), exact up to rounding upwards.
+    `log_kept` are (τ, k), of k runs that lose a part of probability τ each.
     """
 
     node: Node
     log_kept: tuple[tuple[Fraction, int], ...]
 
     def moved(self) -> arb:
-        """−Σ k log(1−τ)"""
+        """−Σ k log(1−τ) in nats, in a ball: what is added to ε."""
         each = (-k * (-BALL.number(rare)).log1p() for rare, k in self.log_kept)
         return sum(each, arb(0))
 
     def lost(self) -> arb:
-        """1 − Π (1−τ)^k"""
+        """1 − Π (1−τ)^k in a ball: what is added to δ."""
         return -(-self.moved()).expm1()
 
 
 def _rare_epsilon(conversion: str, node: Node, delta: Fraction, digits: int) -> Guarantee | None:
+    """ε(δ) by what is left without rare parts; None where none is rare against δ."""
     with precision(first_bits(digits)):
         rest = _shortened(node, delta)
         if rest is None or not rest.lost() < BALL.number(delta):
@@ -106,8 +110,9 @@ def _rare_epsilon(conversion: str, node: Node, delta: Fraction, digits: int) -> 
 
 
 def _rare_delta(conversion: str, node: Node, epsilon: Fraction, digits: int) -> Guarantee | None:
+    """δ(ε) by what is left without rare parts; None where none is rare, or ε is too small."""
     with precision(first_bits(digits)):
-        rest = _shortened(node, _LOST_OF_DELTA)
+        rest = _shortened(node, _ASSUMED_DELTA)
         if rest is None or not rest.moved() <= BALL.number(epsilon):
             return None
         left = epsilon - rational(rest.moved().upper())
@@ -119,7 +124,7 @@ def _rare_delta(conversion: str, node: Node, epsilon: Fraction, digits: int) -> 
 def _guarantee(
     inner: Guarantee, value: arb, target: Fraction, target_name: str, digits: int
 ) -> Guarantee:
-    """What is proved of the expression by an answer about another one."""
+    """The upper bound that an answer about the shortened expression gives: `value`, at `target`."""
     claim = replace(inner.claim, kind=Kind.UPPER).by(RARE)
     both: dict[str, Any] = {"epsilon": target, "delta": target}
     answer_name = "delta" if target_name == "epsilon" else "epsilon"
@@ -128,7 +133,7 @@ def _guarantee(
 
 
 def _shortened(node: Node, delta: Fraction) -> _Shortened | None:
-    """Without parts that together are rare against δ; None where there are none."""
+    """The expression without parts that together have at most a quarter of δ; None if none is."""
     terms = list(node.terms.items()) if isinstance(node, Compose) else [(node, 1)]
     allowed = SPENT * delta / max(1, sum(1 for part, _ in terms if _pair_of(part)))
     every: list[tuple[Node, int]] = []
@@ -145,7 +150,10 @@ def _shortened(node: Node, delta: Fraction) -> _Shortened | None:
 
 
 def _pair_of(part: Node) -> DistributionPair | None:
-    """The pair of normal mixtures, with one law that is a mixture of several."""
+    """The pair of normal laws of which one is a mixture of three or more; None for other parts.
+
+    All means and weights are rational.
+    """
     pair = part.mechanism if isinstance(part, PostProcess) else part
     if not isinstance(pair, DistributionPair):
         return None
@@ -157,9 +165,9 @@ def _pair_of(part: Node) -> DistributionPair | None:
 
 
 def _cut(part: Node, allowed: Fraction) -> tuple[Node, Fraction]:
-    """The part with laws of which normal laws of at most so much weight are left out, and how much.
+    """The part whose laws lose normal laws of at most `allowed` weight, and the larger weight lost.
 
-    Those left out are the farthest from the other law's least mean.
+    Those left out are the farthest from the middle of the other law.
     """
     pair = _pair_of(part)
     if pair is None:
@@ -174,7 +182,10 @@ def _cut(part: Node, allowed: Fraction) -> tuple[Node, Fraction]:
 
 
 def _cut_law(law: Law, other: Law, allowed: Fraction) -> tuple[Law, Fraction]:
-    """The law loses the components farthest from the other's mean, up to the weight allowed."""
+    """The law without the components farthest from the other's mean, and their weight <= `allowed`.
+
+    The middle of a mixture is its mean next to 0.
+    """
     if not isinstance(law, NormalMixture):
         return law, Fraction(0)
     centre = other.mean if isinstance(other, Normal) else min(law.means, key=abs)
@@ -189,6 +200,7 @@ def _cut_law(law: Law, other: Law, allowed: Fraction) -> tuple[Law, Fraction]:
 
 
 def _has_rare_parts(node: Node) -> bool:
+    """Has the expression a part of normal mixtures, which may have rare components?"""
     terms: Iterator[Node] = iter(node.terms) if isinstance(node, Compose) else iter((node,))
     return any(_pair_of(part) for part in terms)
 
@@ -200,7 +212,7 @@ def _has_rare_parts(node: Node) -> bool:
 def _of_many_parts(
     asks_epsilon: bool, node: Node, target: Fraction, digits: int
 ) -> Guarantee | None:
-    """A grid of losses rounded up gives a bound of kind upper; None where it is not finite."""
+    """An upper bound of ε(δ) or δ(ε) by a grid of losses rounded up; None if it is not finite."""
     known = profile(node)
     directions = [direction.runs for direction in known.directions]
     with np.errstate(all="ignore"):
@@ -213,11 +225,13 @@ def _of_many_parts(
 
 
 def _is_of_parts(node: Node) -> bool:
+    """Is the expression a composition?"""
     return isinstance(node, Compose)
 
 
 RARE = proof("RARE-PARTS")
-#: Of rare parts by the curve of what is left, which is soon known, and by its profile: it is less.
+#: The ways: without rare parts, by the curve of what is left, which is soon known, and by its
+#: profile, which gives less; and by a grid for many parts. `seconds` are measured, about.
 WAYS = (
     *(
         OfferedBound(
