@@ -63,19 +63,22 @@ from symacct.operations import dp_sgd
 
 @dataclass(frozen=True)
 class _CalibrationSearch:
-    """Where values are tried: each is decided by a proof, and these numbers only cost time."""
+    """Where values are tried: a proof decides each of them, so these numbers only cost time."""
 
-    #: Steps from the first value towards the target, each of which doubles or halves it: up to 2⁶⁴.
+    #: The search takes at most this many steps from the first value towards the target. Each step
+    #: doubles or halves the value, so it reaches 2^±64.
     reach: int = 64
-    #: Steps the other way, where the target lies if ε is not monotone.
+    #: It takes at most this many steps the other way, where the target lies if ε is not monotone.
     reach_back: int = 12
-    #: Significant digits of an ε or a risk that fewer digits do not tell from the target.
+    #: An ε or a risk that fewer digits do not tell from the target is asked to this many
+    #: significant digits, and is a PrecisionError if these do not decide either.
     digits: int = 30
-    #: Digits of ε beyond those of the parameter: with so many, most values are decided at once.
+    #: ε is asked to this many significant digits more than the parameter: most values are then
+    #: decided at once.
     more_digits: int = 4
-    #: Values of ε that the next guess goes through; a polynomial through more of them swings.
+    #: The next guess goes through at most this many known ε: a polynomial through more swings.
     points: int = 4
-    #: Guesses before the bracket is halved instead, which is sure to end.
+    #: After this many guesses the bracket is halved instead, which is sure to end.
     guesses: int = 12
 
 
@@ -83,12 +86,19 @@ _SEARCH = _CalibrationSearch()
 
 
 def number(value: Fraction) -> str:
-    """A value in full, for another digit may be on the other side: a decimal where it is one."""
+    """Write a value in full, as a decimal or else as a fraction.
+
+    It is not rounded: a rounded value might be on the other side of the threshold.
+    """
     return exact_decimal(value) or exact.text(value)
 
 
 class Target:
-    """The question whether m at a value of its symbol is (ε, δ)-DP, each value asked once."""
+    """The question whether m at a value of its one free symbol is (ε, δ)-DP; it keeps answers.
+
+    Raises DomainError where m has not exactly one free symbol. `how` is passed on to
+    `Node.epsilon`.
+    """
 
     def __init__(
         self, m: Node, epsilon: Numeric, delta: Numeric, digits: int, how: dict[str, Any]
@@ -106,7 +116,7 @@ class Target:
         self.prepare(rational(epsilon, "epsilon"), delta, digits, how)
 
     def prepare(self, epsilon: Fraction, delta: Numeric, digits: int, how: dict[str, Any]) -> None:
-        """The target, and that nothing has been asked of it."""
+        """Set the target ε and δ, with empty memories of what was asked and answered."""
         self.epsilon = epsilon
         self.delta = delta
         self.digits = digits + _SEARCH.more_digits
@@ -119,7 +129,11 @@ class Target:
         self.points: dict[Fraction, float] = {}
 
     def met(self, value: Fraction) -> bool:
-        """Is ε <= the target at this value? Raises DomainError where m does not exist there."""
+        """Is ε(δ) at most the target ε at this value? The answer is proved, and remembered.
+
+        Raises DomainError where m does not exist there, and PrecisionError where the digits do
+        not tell ε from the target.
+        """
         if value not in self.answers:
             self.answers[value] = self._met(value, min(self.digits, _SEARCH.digits))
         return self.answers[value]
@@ -129,6 +143,10 @@ class Target:
         return self.m.subs({self.symbol: value})
 
     def _met(self, value: Fraction, digits: int) -> bool:
+        """Decide the value with this many digits of ε, then with `_SEARCH.digits` of them.
+
+        Where both ends of ε enclose the target, a pure ε that is known as a number decides a tie.
+        """
         node = self.at(value)
         guarantee = node.epsilon(self.delta, digits, **self.how)
         self.guarantees[value] = node, guarantee
@@ -152,12 +170,15 @@ class Target:
         )
 
     def remember(self, value: Fraction, about: mpmath.mpf | float) -> None:
-        """Remember that ε at `value` is about `found`: the next guess goes through it."""
+        """Remember log(ε/target) at `value`, where ε is `about`: it steers the next guess.
+
+        Nothing is remembered of an ε, a value or a target that is 0, and of an ε that is infinite.
+        """
         if 0 < about < INFINITY and value > 0 and self.epsilon:
             self.points[value] = _log_near_1(Fraction(exact.exact(about)) / self.epsilon)
 
     def start(self) -> Fraction:
-        """1, or where m does not exist there the middle of all probabilities."""
+        """Return the first value tried: 1, or 1/2 where m exists there and not at 1."""
         if not self.is_whole:
             for value in (Fraction(1), Fraction(1, 2)):
                 with contextlib.suppress(DomainError):
@@ -166,7 +187,10 @@ class Target:
         return Fraction(1)
 
     def directions(self, start: Fraction) -> tuple[int, int]:
-        """Up and down from there, first that way which moves ε towards the target."""
+        """Return (1, −1) for up before down, or (−1, 1): the first one moves ε to the target.
+
+        Two values of ε say which way that is. It steers, so the other way is tried as well.
+        """
         meets, other = self.met(start), start * 2
         try:
             self.met(other)
@@ -179,7 +203,10 @@ class Target:
         return (1, -1) if rises is meets else (-1, 1)
 
     def guess(self, low: Fraction, high: Fraction) -> Fraction:
-        """Where ε may be the target: by the values of ε nearest to it, or in the middle."""
+        """Guess the value at which ε is the target, by interpolation, or halve the bracket.
+
+        The guess steers: it is a float's, and may lie outside the bracket.
+        """
         self.guesses += 1
         if self.guesses <= _SEARCH.guesses:
             near = sorted(self.points, key=lambda value: abs(self.points[value]))[: _SEARCH.points]
@@ -190,14 +217,17 @@ class Target:
 
 
 def _log_near_1(x: Fraction) -> float:
-    """log x, of all floats' digits where x is next to 1."""
+    """Compute log x in float64 of a rational x > 0, also next to 1 and beyond float64's range."""
     if 2 * abs(x - 1) < 1:
         return math.log1p(x - 1)
     return math.log(x.numerator) - math.log(x.denominator)
 
 
 def _through(points: list[tuple[float, float]], x: float) -> float:
-    """The polynomial through the points, at x (Neville): a guess, on which no claim rests."""
+    """Evaluate the polynomial through the points at x, by Neville's scheme; it only steers.
+
+    Raises ZeroDivisionError where two points have one abscissa.
+    """
     xs, ys = [point[0] for point in points], [point[1] for point in points]
     for step in range(1, len(xs)):
         ys = [
@@ -208,7 +238,12 @@ def _through(points: list[tuple[float, float]], x: float) -> float:
 
 
 def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
-    """Two values next to each other of which one meets the target and the other does not."""
+    """Find two values, low < high, of which one meets the target and the other does not.
+
+    They are one apart where the symbol is a whole number, and otherwise one unit of the last of
+    `digits` significant digits of the bracket's lower end. Raises the errors of `_bracket`, and
+    DomainError where rounding the bracket outwards shows that ε is not monotone.
+    """
     low, high = _bracket(target)
     unit = Fraction(1) if target.is_whole else Fraction(10) ** (_decimal_exponent(low) - digits + 1)
     below, above = math.floor(low / unit), math.ceil(high / unit)
@@ -229,7 +264,11 @@ def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
 
 
 def _bracket(target: Target) -> tuple[Fraction, Fraction]:
-    """Two values of which one meets the target: powers of two, or such as near a domain's end."""
+    """Find two values of which one meets the target, by doubling and halving.
+
+    Where m does not exist at the next value, the step to it is halved. Whole numbers are only
+    doubled, from 1 on. Raises DomainError where every value tried is on one side of the target.
+    """
     start = target.start()
     first = target.met(start)
     signs = (1,) if target.is_whole else target.directions(start)
@@ -263,7 +302,7 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
 
 
 def _decimal_exponent(value: Fraction) -> int:
-    """⌊log10 value⌋."""
+    """Compute ⌊log10 value⌋ exactly, for a value > 0."""
     exponent = len(str(value.numerator)) - len(str(value.denominator))
     return exponent if value >= Fraction(10) ** exponent else exponent - 1
 
@@ -306,7 +345,10 @@ def noise(
 
 
 class _RunTarget(Target):
-    """The question whether a run with a noise multiplier is (ε, δ)-DP; no symbol is needed."""
+    """The question whether a DP-SGD run with a noise multiplier is (ε, δ)-DP.
+
+    `run` has the other arguments of `dp_sgd`. No symbol is free: its name only serves messages.
+    """
 
     def __init__(
         self,
@@ -331,7 +373,10 @@ class _RunTarget(Target):
 
 @dataclass(frozen=True)
 class Consecutive:
-    """Two consecutive values of a parameter, of which one meets a target and the other does not."""
+    """Two consecutive values of a parameter, of which one meets a target and the other does not.
+
+    `node` is the expression with the value that meets the target.
+    """
 
     symbol: str
     meets: Fraction
@@ -340,11 +385,11 @@ class Consecutive:
 
     @property
     def values(self) -> str:
-        """Both values, and which of them meets the target."""
+        """Say both values in full, and which of them meets the target."""
         return f"{number(self.meets)} meets the target, {number(self.fails)} does not"
 
     def as_dict(self) -> dict[str, Any]:
-        """Both values for JSON."""
+        """Return the symbol, both values as exact text and the expression, for JSON."""
         return {
             "symbol": self.symbol,
             "meets": exact.text(self.meets),
@@ -355,11 +400,12 @@ class Consecutive:
 
 # --- a target risk
 
-#: Significant digits of a bound; one that has fewer and may be above the target is taken to be.
-_FEW_OF_BOUND = 15
-#: What a risk is asked at, by its name.
+#: An upper bound of a risk with fewer significant digits than this, whose ends enclose the target,
+#: counts as above it: more digits are not to be had. The value that meets the target stays proved.
+_LEAST_BOUND_DIGITS = 15
+#: These risks are asked at a second number, which has the name on the right.
 _ASKED_AT = {"tpr": "fpr", "bayes_success": "prior", "reconstruction": "baseline"}
-#: Those that are no probabilities.
+#: These risks are no probabilities: their target may be 1 or more.
 _UNBOUNDED = ("mu", "rho")
 
 
@@ -379,7 +425,7 @@ class RiskCalibration(Consecutive):
     target: Fraction
 
     def under(self, adjacency: str | Adjacency) -> RiskCalibration:
-        """The calibration, with the relation said that m leaves open."""
+        """Return the calibration stated for `adjacency`, which m leaves open."""
         return replace(self, value=replace(self.value, claim=self.value.claim.under(adjacency)))
 
     def rows(self) -> list[tuple[str, str]]:
@@ -477,7 +523,11 @@ def calibrate_risk(
 
 
 def _reachable(name: str, target: Fraction, at: Numeric | None) -> Fraction:
-    """The target; DomainError where no noise has it, or all have."""
+    """Return the target, where some noise meets it and another one misses it.
+
+    `at` is the number that the risk is asked at, or None. Raises DomainError for a target that is
+    not above what a blind guess has, and for a probability that is not below 1.
+    """
     blind = Fraction(0) if at is None else rational(at, _ASKED_AT[name])
     if name == "bayes_success":
         blind = max(blind, 1 - blind)
@@ -495,7 +545,10 @@ def _reachable(name: str, target: Fraction, at: Numeric | None) -> Fraction:
 
 
 class _RiskTarget(Target):
-    """The question whether a risk of m at a value of its symbol is at most the target."""
+    """The question whether a risk of m at a value of its symbol is at most the target.
+
+    `name` is the name of the risk, and `at` the number that it is asked at, or None.
+    """
 
     def __init__(
         self, m: Node, name: str, target: Fraction, at: Numeric | None, digits: int
@@ -508,6 +561,7 @@ class _RiskTarget(Target):
         self.risks: dict[Fraction, tuple[Node, Bound]] = {}
 
     def _risk(self, node: Node, digits: int) -> Bound:
+        """Compute the risk of a node, certified to this many significant digits."""
         if self.name == "rho":
             return node.zcdp(digits)
         risk = getattr(Risk(node, digits), self.name)
@@ -515,6 +569,10 @@ class _RiskTarget(Target):
         return value
 
     def _met(self, value: Fraction, digits: int) -> bool:
+        """Decide the value by the risk's two ends; a known ρ decides a tie.
+
+        An upper bound of few digits whose ends enclose the target counts as a miss.
+        """
         node = self.at(value)
         risk = self._risk(node, digits)
         self.risks[value] = node, risk
@@ -528,8 +586,8 @@ class _RiskTarget(Target):
         known = zcdp_in_fractions(node) if self.name == "rho" else None
         if known is not None:  # a tie
             return known <= self.epsilon
-        if risk.claim.kind is Kind.UPPER and risk.digits < _FEW_OF_BOUND:  # no more can be had
-            return False
+        if risk.claim.kind is Kind.UPPER and risk.digits < _LEAST_BOUND_DIGITS:
+            return False  # no more digits can be had
         raise PrecisionError(
             f"{self.symbol} = {number(value)}: found {self.words} in [{risk.rounded_down()}, "
             f"{risk.rounded_up()}], which does not decide whether it exceeds "
@@ -540,19 +598,21 @@ class _RiskTarget(Target):
 
 # --- about what an ε is
 #
-# By what orders are compared by: where to begin, and nothing rests on it.
+# An ε about as large as the true one tells where to begin, and nothing rests on it.
 
-_STEERING_BITS = 80  # of balls that only steer: a float64's 53 and some that sums lose
-_LEVEL = Fraction(1, 2**20)  # of α − 1, beside which an ε at its least is level
+#: Balls that only steer have this many bits: the 53 of a float64, and some that sums lose.
+_STEERING_BITS = 80
+#: The best order is looked for to this share of α − 1: ε is level that close to its least value.
+_ORDER_SHARE = Fraction(1, 2**20)
 
 
 def steered_epsilon(
     m: Node, delta: Numeric, conversion: str, orders: str | Iterable[Numeric] | None, by: By
 ) -> float:
-    """About ε(δ), in most of float64's digits.
+    """Compute ε(δ) to most of float64's digits, which steers and proves nothing.
 
-    DomainError where orders are compared by the curve itself, which costs what the answer does,
-    PrecisionError where float64 has no number.
+    Raises DomainError where orders are compared by the curve itself, which costs what the answer
+    does, and PrecisionError where float64 has no finite number.
     """
     m, made = theorem_node(m, by), proved(conversion)
     per_order = isinstance(made, Conversion) and not isinstance(made, OrderOne)
@@ -567,7 +627,7 @@ def steered_epsilon(
 
         whole = whole_valley(question, curve, f, 2, last_order(m))
         places = order_search.places(f, whole, perspective=True)
-        best = order_search.real_valley(f, places, (places[1] - 1) * _LEVEL, perspective=True)
+        best = order_search.real_valley(f, places, (places[1] - 1) * _ORDER_SHARE, perspective=True)
         epsilon = float(question.answer(f(best)))
     if not math.isfinite(epsilon):
         raise PrecisionError(f"{echo(m)}: found {epsilon} by float64, needed a number")
@@ -576,7 +636,8 @@ def steered_epsilon(
 
 # --- a target (ε, δ)
 
-_FEW_DIGITS = 3  # of a parameter, where all that were asked for take long
+#: A parameter is found to at most this many significant digits where those asked for take long.
+_FEW_DIGITS = 3
 
 
 @dataclass(frozen=True)
@@ -596,7 +657,7 @@ class Calibration(Consecutive):
     guarantee: Guarantee
 
     def under(self, adjacency: str | Adjacency) -> Calibration:
-        """The calibration, with the relation said that m leaves open."""
+        """Return the calibration stated for `adjacency`, which m leaves open."""
         return replace(self, guarantee=self.guarantee.under(adjacency))
 
     def __str__(self) -> str:
@@ -608,7 +669,7 @@ class Calibration(Consecutive):
 
     @property
     def kind(self) -> Kind:
-        """Exact where the true ε decided, else upper: other proofs may find a better value."""
+        """The kind is exact where the true ε decided, else upper: another proof may do better."""
         return self.guarantee.kind
 
     def _repr_html_(self) -> str:
@@ -704,7 +765,10 @@ def calibrate(
 def _calibrate(
     m: Node, goal: tuple[Numeric, Numeric], digits: int, how: dict[str, Any]
 ) -> Calibration:
-    """The two values by one conversion."""
+    """Find the two values by one conversion; `goal` is the target (ε, δ).
+
+    The digits are looked for by a cheaper ε first. What it finds counts if it is proved.
+    """
     question = m, *goal, digits, how
     target = Target(*question)
     low, high = _steered_neighbours(_Steered(*question), target, digits) or neighbours(
@@ -715,7 +779,7 @@ def _calibrate(
 
 
 def _against(exact: Calibration, by_orders: Calibration | None) -> str:
-    """Why the value by the exact profile is not the better one, or nothing where it is."""
+    """Say why the value by the exact profile is not the best one; empty where it is."""
     why = against(exact.guarantee, None)
     if why or by_orders is None:
         return why
@@ -725,13 +789,16 @@ def _against(exact: Calibration, by_orders: Calibration | None) -> str:
 
 
 def _is_better(new: Calibration, than: Calibration) -> bool:
-    """Is less noise needed, or a larger rate or count allowed?"""
+    """Does `new` need less noise than `than`, or allow a larger rate or count?
+
+    Which of the two a symbol is shows in `meets` > `fails`: more of it helps.
+    """
     less = than.meets - new.meets
-    return less != 0 and (less > 0) == (new.meets > new.fails)  # noise falls, a rate rises
+    return less != 0 and (less > 0) == (new.meets > new.fails)
 
 
 class _Steered(Target):
-    """A target judged in float64 where orders are compared by something cheaper than the curve."""
+    """A target that `steered_epsilon` judges, which proves nothing and raises its errors."""
 
     def _met(self, value: Fraction, digits: int) -> bool:
         epsilon = steered_epsilon(self.m.subs({self.symbol: value}), self.delta, **self.how)
@@ -742,7 +809,10 @@ class _Steered(Target):
 def _steered_neighbours(
     steered: _Steered, target: Target, digits: int
 ) -> tuple[Fraction, Fraction] | None:
-    """Where float64 sees the threshold, if it is proved to be there."""
+    """Return the two values between which float64 sees the threshold, if it is proved there.
+
+    None stands for a threshold that it does not see, or that the proof does not confirm.
+    """
     with contextlib.suppress(SymacctError):
         low, high = neighbours(steered, digits)
         if target.met(low) is not target.met(high):

@@ -105,7 +105,10 @@ def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
 
 
 def _second(curve: RDPCurve) -> Callable[[int], arb]:
-    """B(ε,2) = e^{ε(2)} − 1, which no dominating pair is needed for."""
+    """Give the difference B(ε,2) = e^{ε(2)} − 1 whatever order it is asked at.
+
+    No dominating pair is needed for it, so it holds for an upper bound too.
+    """
     return lambda order: curve(2).expm1()
 
 
@@ -114,15 +117,24 @@ def _second(curve: RDPCurve) -> Callable[[int], arb]:
 # Condition (4) of Zhu, Wang 2019: the signs of a mechanism's odd χ-divergences.
 
 FORWARD, BACKWARD = "P‖Q", "Q‖P"
-_SIGN_BITS = 32  # of a χ^l that decide its sign
-_MOST_BITS = 2**13  # at which a sign is still looked for; a χ^l may be exactly 0
-_DIGITS = 20  # of a violation that is shown
-_INFINITE_BITS = 64  # at which a closed form, which decides it exactly, says that it is ∞
+#: χ^l is computed to a relative accuracy of this many bits where only its sign is asked.
+_SIGN_BITS = 32
+#: A closed form's sign is looked for at no more working bits than these: a χ^l may be exactly 0.
+#: Beyond them it is undecided.
+_MOST_SIGN_BITS = 2**13
+#: A violation is shown with this many significant digits.
+_DIGITS = 20
+#: A closed form is asked whether it is ∞ at this many bits, which do not matter: it decides that
+#: exactly.
+_INFINITE_BITS = 64
 
 
 @dataclass(frozen=True)
 class Violation:
-    """χ^l = E_Q[(P/Q − 1)^l] < 0 at an odd l; the direction "Q‖P" exchanges the laws."""
+    """The divergence χ^l = E_Q[(P/Q − 1)^l] is < 0 at this odd l.
+
+    The direction "Q‖P" exchanges the two laws.
+    """
 
     l: int
     direction: str
@@ -134,7 +146,9 @@ class Violation:
 
 @dataclass(frozen=True)
 class OddChiReport:
-    """The result of `check_odd_chi` for odd 3 <= l <= up_to, each way; None means undecided.
+    """The result of `check_odd_chi` for odd 3 <= l <= up_to, each way.
+
+    `holds` is None where it is undecided, and `reason` says how it was decided, or why not.
 
     >>> from symacct import Gaussian, check_odd_chi
     >>> report = check_odd_chi(Gaussian(5), 5)
@@ -151,7 +165,7 @@ class OddChiReport:
 
     @property
     def verdict(self) -> str:
-        """In a few words."""
+        """Say in a few words whether the condition holds, and up to which order."""
         if self.first_violation is not None:
             return f"fails: {self.first_violation}"
         if self.holds is None:
@@ -167,7 +181,7 @@ class OddChiReport:
         return card([("condition (4)", self.verdict), ("of", of), ("because", self.reason)])
 
     def as_dict(self) -> dict[str, Any]:
-        """The report for JSON."""
+        """Return the report for JSON."""
         violation = self.first_violation
         return {
             "mechanism": repr(self.mechanism),
@@ -192,8 +206,9 @@ def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
     = E_Q[(r−1)^l (1−r^{1−l})], where both factors have the same sign. For finite pairs the sign is
     decided in fractions, and for all l from the point where the largest |P/Q − 1| dominates. For
     laws with a closed form it is decided by certified differences, and for other densities by
-    certified integrals. For any other exact curve only the direction that attains it is decided.
-    Raises SoundnessError for a curve that no single pair attains.
+    certified integrals; a χ^l that these do not tell from 0 leaves the answer undecided. For any
+    other exact curve only the direction that attains it is decided. Raises SoundnessError for a
+    curve that no single pair attains.
 
     >>> from symacct import DistributionPair
     >>> print(check_odd_chi(DistributionPair(["9/10", "1/10"], ["3/5", "2/5"]), 5).first_violation)
@@ -218,27 +233,27 @@ def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
 
 @singledispatch
 def _by_symmetry(m: Node) -> str:
-    """Why the condition holds for all odd l of a mechanism whose pair a symmetry swaps."""
+    """Say why the condition holds for all odd l of a mechanism whose pair a symmetry swaps."""
     return "proved for all odd l: a symmetry swaps its pair"
 
 
 @_by_symmetry.register
 def _(m: Gaussian | Laplace) -> str:
-    """The paper proves it of these two."""
+    """For these two it is the paper's own Proposition 10."""
     return f"proved for all odd l: {ZW19.at('Proposition 10')}, and a symmetry swaps its pair"
 
 
 class _Side:
-    """One direction: the sign of its χ^l, and from where on it is known to stay >= 0."""
+    """One direction, P against Q: the sign of its χ^l, and from where on it stays >= 0."""
 
-    #: Why nothing is known of the other direction, where there is one to know.
+    #: Why the other direction was not checked; empty where it was.
     one_sided = ""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def sign(self, l: int) -> int | None:
-        """−1, 0 or 1; None where it was not decided."""
+        """Decide the sign of χ^l: −1, 0 or 1, or None where the digits do not tell."""
         try:
             chi = self.chi(l, _SIGN_BITS)
         except PrecisionError:
@@ -250,11 +265,11 @@ class _Side:
         return False
 
     def outlook(self) -> str:
-        """What is known of larger orders, if something is."""
+        """Say what is known of orders beyond those checked; empty where nothing is."""
         return ""
 
     def value(self, l: int) -> Enclosure:
-        """χ^l."""
+        """Enclose χ^l to `_DIGITS` significant digits."""
 
         def value_in_balls(_: object) -> tuple[arb, Claim]:
             return self.chi(l, BALL.bits), Claim(Kind.EXACT)
@@ -262,15 +277,18 @@ class _Side:
         return certified_number(value_in_balls, _DIGITS, f"chi^{l}", signed=True)
 
     def chi(self, l: int, bits: int) -> arb:
-        """χ^l to so many bits; PrecisionError where they are not reached."""
+        """Enclose χ^l to a relative accuracy of `bits` bits, so that its sign is decided.
+
+        It is exact where it is 0. Raises PrecisionError where the accuracy is not reached.
+        """
         raise NotImplementedError
 
 
 class _FiniteSide(_Side):
-    """χ^l = Σ q d^l, d = p/q − 1, in exact rationals.
+    """The sum χ^l = Σ q d^l, d = p/q − 1, at odd l, in exact rationals.
 
     Outcomes of equal |d| = s are taken together with their net weight w(s), positive d counting
-    for and negative d against: χ^l = Σ w(s) s^l.
+    for and negative d against: χ^l = Σ w(s) s^l. An outcome with p > 0 = q makes χ^l infinite.
     """
 
     def __init__(self, name: str, masses: Iterable[tuple[Fraction, Fraction]]) -> None:
@@ -292,9 +310,10 @@ class _FiniteSide(_Side):
         return BALL.number(sum(self._terms(l), Fraction(0)))
 
     def stays_nonnegative(self, l: int) -> bool:
-        """The sums Σ_{s >= t} w(s) s^l are all >= 0; by partial summation so is χ^k, k >= l.
+        """Are the sums Σ_{s >= t} w(s) s^l all >= 0? By partial summation so is χ^k, k >= l.
 
-        The factors s^{k−l} of χ^k rise with s. An infinite moment stays infinite.
+        The factors s^{k−l} of χ^k rise with s. An infinite χ^l has no terms: larger ones are
+        infinite too.
         """
         running = Fraction(0)
         for term in self._terms(l):
@@ -310,7 +329,10 @@ class _FiniteSide(_Side):
 
 
 class _CurveSide(_Side):
-    """χ^l as a difference of the moments E_Q[(P/Q)^i] = e^{(i−1)D_i} of a closed form."""
+    """χ^l as a difference of the moments E_Q[(P/Q)^i] = e^{(i−1)D_i} of a closed form.
+
+    Moments that are rational give it exactly. Otherwise a χ^l that is 0 stays undecided.
+    """
 
     def __init__(self, name: str, direction: Direction) -> None:
         super().__init__(name)
@@ -321,11 +343,11 @@ class _CurveSide(_Side):
     def sign(self, l: int) -> int | None:
         if self.stays_nonnegative(l):
             return 1
-        with limits.limits(bits=min(_MOST_BITS, limits.current().bits)):
+        with limits.limits(bits=min(_MOST_SIGN_BITS, limits.current().bits)):
             return super().sign(l)
 
     def _rational(self, l: int) -> Fraction | None:
-        """χ^l where all moments are rational: it may be exactly 0."""
+        """Compute χ^l exactly at an odd l; None where a moment is not known to be rational."""
         total = Fraction(l - 1)  # of the terms i = 0 and 1, for odd l
         for i in range(2, l + 1):
             moment = self._direction.moment(i)
@@ -335,7 +357,7 @@ class _CurveSide(_Side):
         return total
 
     def stays_nonnegative(self, l: int) -> bool:
-        """E_Q[(P/Q)^l] is infinite, and so are all larger moments; (P/Q − 1)^l >= −1."""
+        """Is E_Q[(P/Q)^l] infinite? So is χ^k for all k >= l then, as (P/Q − 1)^k >= −1."""
         with precision(_INFINITE_BITS):
             return BALL.is_infinite(self._log_moment(_INFINITE_BITS, l))
 
@@ -347,7 +369,7 @@ class _CurveSide(_Side):
 
 
 class _IntegralSide(_Side):
-    """χ^l as the integral of q(p/q − 1)^l, nothing subtracted."""
+    """χ^l as the certified integral, or sum, of q(p/q − 1)^l: no moments are subtracted."""
 
     def __init__(self, name: str, direction: Direction) -> None:
         super().__init__(name)
@@ -359,7 +381,11 @@ class _IntegralSide(_Side):
         return chi
 
     def stays_nonnegative(self, l: int) -> bool:
-        """E_Q[(P/Q)^l] is infinite, and so are all larger moments; (P/Q − 1)^l >= −1."""
+        """Is χ^l proved to be infinite? So is χ^k for all k >= l then, as (P/Q − 1)^k >= −1.
+
+        An integral is finite, or ∞ where that is proved; one that does not converge in balls is a
+        PrecisionError, and proves nothing.
+        """
         try:
             return not self.chi(l, _SIGN_BITS).is_finite()
         except PrecisionError:
@@ -367,7 +393,11 @@ class _IntegralSide(_Side):
 
 
 class _AttainingSide(_Side):
-    """χ^l of the pair that attains an exact curve, by differences of the curve."""
+    """χ^l of the pair that attains an exact curve, by differences of the curve.
+
+    The other direction is not known. `chi_divergence` raises SoundnessError for a curve that no
+    one pair attains.
+    """
 
     one_sided = "the pair that attains the curve was checked in one direction only"
 
@@ -387,7 +417,11 @@ class _AttainingSide(_Side):
 
 
 def _report(m: Node, last: int, sides: list[Any], how: str) -> OddChiReport:
-    """The signs of every side at l = 3, 5, …, until a violation, or a proof for all that follow."""
+    """Report the signs of every side at l = 3, 5, …, `last`, up to the first violation.
+
+    A side is left out from the l on from which it is proved to stay >= 0. `how` says by what the
+    signs are decided.
+    """
     open_sides, undecided = list(sides), None
     for l in range(3, last + 1, 2):
         for side in list(open_sides):

@@ -34,18 +34,28 @@ from symacct.kernel.parameters import given_delta
 from symacct.kernel.theorem_registry import PROVED, Theorem, is_about, theorems
 from symacct.results.screen import Part, Tabled, aligned
 
-_RATIO_BITS = 128  # of the balls of a quotient of which five digits are shown
-_DIGITS = 6  # of a value in a table
-_SHOWN = 3  # rows in the repr
-_LEAST = "lower bound"
-_LEAST_SECONDS = 0.5  # for the rows beside the one to report, if that took all
-_SHARES = 4  # times an equal part of the time left, that one row may have: most need none
+#: The ends of a ratio have this many bits, of which five digits are shown.
+_RATIO_BITS = 128
+#: A value in a table has this many significant digits.
+_DIGITS = 6
+#: The repr of a comparison shows this many rows.
+_REPR_ROWS = 3
+#: This name stands in the column of conversions for a lower bound, which is by none of them.
+_LOWER_BOUND = "lower bound"
+#: The rows beside the one to report have at least this many seconds, if that one took them all.
+_LEAST_SECONDS = 0.5
+#: One row may have this many times an equal part of the seconds left: most rows need none.
+_SHARES = 4
+#: Rows are ordered by kind in this order.
 _PLACE = {Kind.LOWER: 0, Kind.EXACT: 1, Kind.UPPER: 2, Kind.NEITHER: 3}
 
 
 @dataclass(frozen=True)
 class TheoremRow:
-    """What one theorem says at each order: an Enclosure, or the reason why it says nothing."""
+    """What one theorem says at each order: an Enclosure, or the reason why it says nothing.
+
+    `theorem` is None for the default answer, and `name` is then "default".
+    """
 
     theorem: Theorem | None
     name: str
@@ -56,7 +66,7 @@ class TheoremRow:
 
     @property
     def applies(self) -> bool:
-        """Does it say something at any of the orders?"""
+        """Does the theorem say something at any of the orders?"""
         return any(isinstance(value, Enclosure) for value in self.values)
 
     @property
@@ -66,7 +76,10 @@ class TheoremRow:
 
     @property
     def reason(self) -> str:
-        """Why it says nothing; what it needs of the expression before what it needs of orders."""
+        """Say why it says nothing at some order; empty where it says something at all of them.
+
+        What it needs of the expression comes before what it needs of the orders.
+        """
         reasons = [value for value in self.values if isinstance(value, str)]
         return min(reasons, key=lambda text: " holds at " in text, default="")
 
@@ -75,24 +88,24 @@ class TheoremRow:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The name and what it says at each order, for a table."""
+        """The cells of a table are the name and, for each order, the value with its ratio."""
         times = self.ratios or (None,) * len(self.values)
         return self.name, *(_cell(x, r) for x, r in zip(self.values, times, strict=True))
 
     @property
     def wide_cells(self) -> tuple[str, ...]:
-        """The name, its side of the truth, and each value beside its ratio."""
+        """The cells of a wide table have each ratio in a column of its own; ratios are needed."""
         status = KIND_LABELS[self.kind] if self.status == PROVED else self.status
         pairs = zip(self.values, self.ratios, strict=True)
         return self.name, status, *(cell for x, r in pairs for cell in (_rounded(x), _times(r)))
 
     @property
     def silence(self) -> str:
-        """Why it says nothing at any order."""
+        """Say why it says nothing at any order."""
         return f"{self.name} does not apply: {self.reason}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The row for JSON."""
+        """Return the row for JSON; a ratio is null where there is none."""
         return {
             "theorem": self.name,
             "kind": str(self.kind),
@@ -113,12 +126,13 @@ def compare(
     digits: int = 10,
     accountant: Accountant | None = None,
 ) -> Comparison[TheoremRow]:
-    """Compare what each theorem about m's operations gives at the orders `alphas`.
+    """Compare what each theorem about m's operations gives at the Rényi orders `orders`.
 
     The first row is the default answer. Lower bounds come before upper ones, and theorems that are
     not proved come last. A theorem that does not apply gives its reason. Each value also has its
     ratio to the exact value, or to the best proved lower bound. Raises DomainError for orders below
-    1. `digits` are significant digits, and `accountant` remembers the values. Values are in nats.
+    1, and OrderError for an order with a symbol. `digits` are significant digits of the values, and
+    `accountant` remembers them; with one of your own, its digits count. Values are in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare(PoissonSubsample(Gaussian(5), "1/1000"), 8)
@@ -145,15 +159,17 @@ def compare(
     return Comparison(headers, rated, about(m))
 
 
-_RATIO_DIGITS = 5  # significant digits of a value over the best known one
+#: The ratio of a value to the best known one is shown with this many significant digits.
+_RATIO_DIGITS = 5
 _R = TypeVar("_R", bound="TheoremRow | ConvertedEpsilon")
 
 
 class Comparison(tuple[_R, ...]):
     """The rows of a comparison, in their order; shown as a table."""
 
+    #: The names of the columns of `cells`.
     headers: tuple[str, ...]
-    #: The relation, and the sensitivity.
+    #: The relation between neighbours, and the sensitivity of the noise.
     about: str
 
     def __new__(cls, headers: tuple[str, ...], rows: Iterable[_R], of: str) -> Comparison[_R]:
@@ -166,7 +182,7 @@ class Comparison(tuple[_R, ...]):
         return "\n".join([*lines, *self._faults(), f"relation: {self.about}"])
 
     def _screen_(self) -> Iterator[Part]:
-        """The table with a column for the side of the truth, and why rows are silent."""
+        """Yield the table with a column for the side of the truth, and why rows are silent."""
         rows = [row for row in self if row.applies]
         by_theorem = [row.wide_cells for row in rows if isinstance(row, TheoremRow)]
         converted = [row for row in rows if isinstance(row, ConvertedEpsilon)]
@@ -182,7 +198,7 @@ class Comparison(tuple[_R, ...]):
         yield from (row.silence for row in self if not row.applies)
 
     def _faults(self) -> Iterator[str]:
-        """Theorems of a user that returned what is no number."""
+        """Yield a line for each theorem of a user that returned what is no number."""
         for row in self:
             reason = row.reason if isinstance(row, TheoremRow) else ""
             if reason.startswith(f"{row.name} returned "):
@@ -190,7 +206,7 @@ class Comparison(tuple[_R, ...]):
 
     def __repr__(self) -> str:
         lines = [f"<Comparison of {len(self)} rows: {', '.join(self.headers)}; {self.about}>"]
-        lines += [" ".join(row.cells) for row in self if row.applies][:_SHOWN]
+        lines += [" ".join(row.cells) for row in self if row.applies][:_REPR_ROWS]
         rest = len(self) - len(lines) + 1
         return "\n  ".join([*lines, f"… and {rest} more, which print shows"] if rest > 0 else lines)
 
@@ -203,7 +219,7 @@ class Comparison(tuple[_R, ...]):
 
 
 def _cell(value: Enclosure | str, times: Enclosure | None = None) -> str:
-    """A value on its safe side, what it is, and how many times the best known; or a dash."""
+    """Write a value on its safe side, its kind, and its ratio to the best known; or a dash."""
     if isinstance(value, str):
         return "–"
     ratio = "" if times is None else f", × {times_text(times)}"
@@ -219,7 +235,10 @@ def _times(times: Enclosure | None) -> str:
 
 
 def times_text(times: Enclosure) -> str:
-    """A ratio as far as it is known: 1 where it is that."""
+    """Write a ratio with the digits that both of its ends share, five at most.
+
+    An exact ratio is rounded to five digits.
+    """
     if times.exactly is not None:
         return times.rounded(_RATIO_DIGITS)
     return format_shared(times.lower, times.upper, _RATIO_DIGITS)
@@ -227,7 +246,10 @@ def times_text(times: Enclosure) -> str:
 
 @dataclass(frozen=True)
 class ConvertedEpsilon:
-    """ε at one δ by a conversion, with a theorem pinned or none; or why there is none."""
+    """ε at one δ by a conversion, or the reason why there is none.
+
+    `theorem` is the one that is pinned, or None.
+    """
 
     conversion: str
     theorem: str | None
@@ -238,27 +260,27 @@ class ConvertedEpsilon:
 
     @property
     def name(self) -> str:
-        """What it is by: the theorem, or the conversion of all of them."""
+        """The name is that of the theorem pinned, or else of the conversion."""
         return self.theorem or self.conversion
 
     @property
     def applies(self) -> bool:
-        """Is there an ε?"""
+        """Has the row an ε, and not a reason?"""
         return isinstance(self.epsilon, Enclosure)
 
     @property
     def measures(self) -> bool:
-        """Is it the true ε, or a lower bound of it, by which the others are measured?"""
+        """Is it the true ε or a lower bound of it, to which the ratios of the others are taken?"""
         kinds = (Kind.EXACT, Kind.LOWER)
         return isinstance(self.epsilon, Enclosure) and self.epsilon.claim.kind in kinds
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The conversion, the theorem and ε, for a table."""
+        """The cells of a table are the conversion, the theorem or "all", and ε."""
         return self.conversion, self.theorem or "all", _cell(self.epsilon)
 
     def wide_cells(self, known: Enclosure | str) -> tuple[str, ...]:
-        """The cells, with the bound's side of the truth and its ratio to what is `known`."""
+        """Write the cells with the side of the truth and the ratio to `known`, for a row with ε."""
         assert isinstance(self.epsilon, Enclosure)  # noqa: S101  # a row that applies
         times = ratio(self.epsilon, known if isinstance(known, Enclosure) else None)
         label = kind_label(self.epsilon.claim)
@@ -266,11 +288,11 @@ class ConvertedEpsilon:
 
     @property
     def silence(self) -> str:
-        """Why it has no ε."""
+        """Say why the row has no ε."""
         return f"{self.name} has no answer: {self.epsilon}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The row for JSON."""
+        """Return the row for JSON, with a reason in the place of an ε that it has not."""
         epsilon = self.epsilon
         shown = epsilon.as_dict() if isinstance(epsilon, Enclosure) else {"reason": epsilon}
         return {"conversion": self.conversion, "theorem": self.theorem, "epsilon": shown}
@@ -287,7 +309,7 @@ def compare_epsilon(
     value come last and give their reason. `delta` is the given δ, and ε is in nats, with `digits`
     significant digits. `accountant` remembers the values. The one to report has the time of a
     question, and all others have what is left of it; one that it does not reach says so. Raises
-    DomainError if m is no mechanism.
+    DomainError if m is no mechanism, or if there is no such δ.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/1000"), "1e-8", 5)
@@ -315,7 +337,7 @@ def compare_epsilon(
 
 
 def _guarantee(accountant: Accountant, m: Node, delta: Any) -> Guarantee | None:
-    """The one to report, which every verb gives; None where there is none."""
+    """Ask for the ε to report, the least that is proved in time; None where none is."""
     with contextlib.suppress(SymacctError):
         return accountant.epsilon(m, delta)
     return None
@@ -324,16 +346,20 @@ def _guarantee(accountant: Accountant, m: Node, delta: Any) -> Guarantee | None:
 def _lower_bound_row(
     accountant: Accountant, m: Node, delta: Any, budget: Budget
 ) -> Iterator[ConvertedEpsilon]:
-    """A lower bound of the true ε, in time."""
+    """Yield a row with a lower bound of the true ε, or one that says that the time is over.
+
+    A bound of 0, and an error, yield no row.
+    """
     with contextlib.suppress(SymacctError):
         lower = budget.ask(1, lambda: accountant.lower_epsilon(m, delta))
         if lower is None or lower.lower > 0:
-            yield ConvertedEpsilon(_LEAST, None, lower or f"not {time_words()}")
+            yield ConvertedEpsilon(_LOWER_BOUND, None, lower or f"not {time_words()}")
 
 
 def _epsilon(
     accountant: Accountant, m: Node, delta: Any, conversion: str, by: By = None
 ) -> Enclosure | str:
+    """Ask for ε(δ) by one conversion, with a theorem pinned or None; an error gives its finding."""
     try:
         return accountant.epsilon(m, delta, conversion, by=by).asked
     except SymacctError as error:
@@ -341,7 +367,10 @@ def _epsilon(
 
 
 def _best_first(row: ConvertedEpsilon) -> tuple[int, Any]:
-    """The smaller the sooner, of equals the exact one; then a lower bound; then what has no ε."""
+    """Sort upper bounds and the true ε by their upper end; then lower bounds; then reasons.
+
+    Of equal ones the order stays, in which the one to report is the first.
+    """
     epsilon = row.epsilon
     if isinstance(epsilon, str):
         return 2, 0
@@ -349,7 +378,7 @@ def _best_first(row: ConvertedEpsilon) -> tuple[int, Any]:
 
 
 def _others(m: Node) -> list[Theorem]:
-    """The theorems about m's operations, where there is more than one to compare."""
+    """List the theorems about each operation in m that more than one theorem is about."""
     known = theorems()
     shared = {
         type(node) for node in m.walk() if sum(is_about(theorem, node) for theorem in known) > 1
@@ -358,9 +387,10 @@ def _others(m: Node) -> list[Theorem]:
 
 
 def _is_one_of_several(theorem: Theorem, m: Node) -> bool:
-    """Is there a part of m for which another theorem might answer as well, or it is refused?
+    """May the theorem give something else than the default answer, or a reason?
 
-    Alone in all parts, as the sum of curves mostly is, it gives the default answer once more.
+    It may where it does not apply to some part of m that it is about, or another theorem applies
+    there as well. A theorem that is alone everywhere gives the default answer once more.
     """
     about = [node for node in m.walk() if is_about(theorem, node)]
     if any(theorem.applies(node) for node in about):
@@ -374,7 +404,10 @@ def _is_one_of_several(theorem: Theorem, m: Node) -> bool:
 
 
 def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> TheoremRow:
-    """The default answers; exact only where it is that at every order."""
+    """Ask for the default answers; the row's kind is their common one, else upper.
+
+    Where there is no answer at all it is the kind of m's claim.
+    """
     values = tuple(_ask(accountant, m, alpha) for alpha in alphas)
     kinds = {value.claim.kind for value in values if isinstance(value, Enclosure)}
     kind = kinds.pop() if len(kinds) == 1 else Kind.UPPER if kinds else m.claim.kind
@@ -384,7 +417,7 @@ def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> TheoremRow
 def _ask(
     accountant: Accountant, m: Node, alpha: Order, by: Theorem | None = None
 ) -> Enclosure | str:
-    """ε(α) by one theorem, or the reason why it says nothing there."""
+    """Ask for ε(α) by one theorem, or by default, or for the reason why it says nothing there."""
     from symacct.export.tables import in_full  # with all that writes formulas
 
     name = None if by is None else by.name
@@ -404,7 +437,10 @@ def _ask(
 def _reference(
     accountant: Accountant, m: Node, alpha: Order, column: int, rows: list[TheoremRow]
 ) -> Enclosure | None:
-    """What the values at an order are measured by: the exact one, else the best lower bound."""
+    """Choose what the values at an order are divided by: the exact one, else the best lower bound.
+
+    `column` is the place of the order in the rows. None stands for neither.
+    """
     values = [row.values[column] for row in rows]
     proved = [x for x in values if isinstance(x, Enclosure) and x.claim.certified]
     exact = [x for x in proved if x.claim.kind is Kind.EXACT]
@@ -417,7 +453,11 @@ def _reference(
 
 
 def ratio(value: Enclosure | str, below: Enclosure | None) -> Enclosure | None:
-    """value / below, rounded outwards; None where that is not a number."""
+    """Enclose value / below between ends that are rounded outwards.
+
+    None stands for no value, and for a divisor that may be 0 or is infinite. The claim is that of
+    the value.
+    """
     if below is None or isinstance(value, str) or below.lower <= 0 or mpmath.isinf(below.upper):
         return None
     low = mpmath.fdiv(value.lower, below.upper, prec=_RATIO_BITS, rounding="d")
@@ -431,6 +471,9 @@ def ratio(value: Enclosure | str, below: Enclosure | None) -> Enclosure | None:
 
 
 def _rank(row: TheoremRow) -> tuple[Any, ...]:
-    """What applies and is proved first; lower, exact, upper; smaller first."""
+    """Sort rows that apply before others, proved ones before others, then by kind and value.
+
+    The value is the upper end at the first order that has one.
+    """
     values = [value.upper for value in row.values if isinstance(value, Enclosure)]
     return (not row.applies, row.status != PROVED, _PLACE[row.kind], values[:1], row.name)

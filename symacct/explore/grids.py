@@ -18,15 +18,21 @@ from symacct.operations import Compose
 
 _WHOLE = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _SPACED = re.compile(r"([^:]+):([^:]+)(?::(\d+)(:log)?)?", re.ASCII)
-_MANY, _WIDE = 20, 10  # places from end to end where none are counted, in logs from this ratio on
-_LOG_DIGITS = 6  # significant digits of logarithmically spaced values, which are decimals
+#: A grid whose text counts no values has this many, or one more where they are evenly spaced.
+_USUAL_VALUES = 20
+#: Such a grid is spaced by logarithms from this ratio of its ends on.
+_LOG_RATIO = 10
+#: Values inside a grid by logarithms are rounded to decimals of this many significant digits.
+_LOG_DIGITS = 6
 
 
 def grid(text: str) -> list[str]:
-    """The values of a grid: "1,2,5", "1..10", "0.5:2:4" evenly or "1e-4:1e-1:20:log" in logs.
+    """List the values of a grid: "1,2,5", "1..10", "0.5:2:4" evenly, "1e-4:1e-1:20:log" in logs.
 
-    "1:1000" alone is about 20 places, by logarithms if the ends are far from each other. Raises
-    DomainError for anything else, LimitError for too many values.
+    The count includes both ends. "1:1000" alone has about 20 values, by logarithms if the larger
+    end is at least ten times the smaller one. What has neither ".." nor ":" is a list, whose
+    values are not read here. Raises DomainError for a grid that is none, or has fewer than 2
+    values between two ends, and LimitError for too many values.
 
     >>> grid("0.5:2:4")
     ['1/2', '1', '3/2', '2']
@@ -41,8 +47,10 @@ def grid(text: str) -> list[str]:
         low, high = match[1].strip(), match[2].strip()
         if match[3] is None:
             ends = [exact.exact(end, "grid") for end in (low, high)]
-            is_wide = min(ends) > 0 and max(ends) >= _WIDE * min(ends)
-            return _by_logs(low, high, _MANY) if is_wide else _evenly(low, high, _MANY + 1)
+            is_wide = min(ends) > 0 and max(ends) >= _LOG_RATIO * min(ends)
+            if is_wide:
+                return _by_logs(low, high, _USUAL_VALUES)
+            return _evenly(low, high, _USUAL_VALUES + 1)
         count = _counted(int(exact.exact(match[3], "grid")), text)
         if count < 2:
             raise DomainError(f"grid: found {echo(text)}, needed at least 2 values from end to end")
@@ -51,14 +59,17 @@ def grid(text: str) -> list[str]:
 
 
 def axis_values(values: object, name: str) -> list[Any]:
-    """The values of an axis, or the curves of a plot, of which there may be one alone."""
+    """List the values of an axis, or the curves of a plot; a text or one value is a list of one.
+
+    `name` is what an error calls them.
+    """
     if isinstance(values, str) or not isinstance(values, Iterable):
         return [values]
     return arguments.members(values, name, "[1, 2]")
 
 
 def whole_numbers(values: list[str]) -> list[str]:
-    """The values rounded to whole numbers, each once: what a grid of counts is.
+    """Round the values of a grid of counts to whole numbers, half to even, and keep each once.
 
     >>> whole_numbers(grid("1:100:6:log"))
     ['1', '3', '6', '16', '40', '100']
@@ -67,7 +78,7 @@ def whole_numbers(values: list[str]) -> list[str]:
 
 
 def counts_of(m: Node) -> set[sympy.Symbol]:
-    """The symbols of m that say how many times something is run."""
+    """Find the symbols of m in the numbers of runs of its compositions."""
     composed = (node for node in m.walk() if isinstance(node, Compose))
     return {
         symbol
@@ -78,6 +89,7 @@ def counts_of(m: Node) -> set[sympy.Symbol]:
 
 
 def _counted(count: int, text: str) -> int:
+    """Return the number of values of a grid; DomainError below 1, LimitError for too many."""
     if count < 1:
         raise DomainError(f"grid: found {echo(text)}, needed the smaller end first")
     limits.check("points", count, f"grid {echo(text)}, values")
@@ -85,12 +97,16 @@ def _counted(count: int, text: str) -> int:
 
 
 def _evenly(low: str, high: str, count: int) -> list[str]:
+    """Space `count` >= 2 values evenly, both ends among them, as exact text."""
     start, end = (exact.exact(x, "grid") for x in (low, high))
     return [exact.text(start + (end - start) * i / (count - 1)) for i in range(count)]
 
 
 def _by_logs(low: str, high: str, count: int) -> list[str]:
-    """Decimals of six digits nearest to evenly spaced logarithms, the ends as they are."""
+    """Space `count` >= 2 values by logarithms, as decimals of six digits; the ends are exact.
+
+    Raises DomainError for an end that is not > 0.
+    """
     ends = [exact.exact(end, "grid") for end in (low, high)]
     if min(ends) <= 0:
         raise DomainError(f"grid: found the ends {low} and {high}, needed both > 0 for :log")
@@ -101,6 +117,6 @@ def _by_logs(low: str, high: str, count: int) -> list[str]:
 
 
 def _decimal(text: str) -> str:
-    """The decimal without the zeros that end its mantissa."""
+    """Remove the zeros that end the mantissa of a decimal."""
     mantissa, e, exponent = text.partition("e")
     return (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + e + exponent

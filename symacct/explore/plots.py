@@ -56,27 +56,31 @@ if TYPE_CHECKING:
 #
 # What is drawn of a curve, each point a certified value.
 
-#: Significant digits of a point: more than a float64 on a screen shows.
+#: A point is computed to this many significant digits: more than a screen shows of a float64.
 DIGITS = 8
+#: A legend names each kind by these words.
 _KINDS = {
     Kind.EXACT: "exact",
     Kind.UPPER: "upper bound",
     Kind.LOWER: "lower bound",
     Kind.NEITHER: "no bound",
 }
-# A line is as weak as the weakest of its points.
+# A line is as weak as the weakest of its points, the weakest kind first.
 _WEAKEST = (Kind.NEITHER, Kind.LOWER, Kind.UPPER, Kind.EXACT)
 
 
 @dataclass(frozen=True)
 class PlotLine:
-    """One curve of a picture: points (x, value), each on its sound side, or nan for a gap."""
+    """One curve of a picture: points (x, value), each on its sound side, or NaN for a gap.
+
+    `kind` is the weakest of the points' kinds, and `certified` is true if all of them are.
+    """
 
     name: str
     kind: Kind
     certified: bool
     points: tuple[tuple[float, float], ...]
-    #: Why the first gap is one.
+    #: Why the first gap is one; empty where there is no gap.
     why: str = ""
 
     @property
@@ -86,13 +90,16 @@ class PlotLine:
 
     @property
     def label(self) -> str:
-        """The name, with the kind of statement that the line is."""
+        """The legend names the line with its kind, and says whether it is not certified."""
         trust = "" if self.certified else ", not certified"
         return f"{self.name} ({_KINDS[self.kind]}{trust})"
 
 
 def line(name: str, points: Iterable[tuple[Order, Enclosure | OrderError]]) -> PlotLine:
-    """The line through certified values, with gaps where there is none or it is infinite."""
+    """Make the line through values, with gaps where there is none or it is infinite.
+
+    Each value is the float64 next to it on its sound side. Raises DomainError for an x above 1e308.
+    """
     places: list[tuple[float, float]] = []
     values, why = [], ""
     for x, value in points:
@@ -110,6 +117,7 @@ def line(name: str, points: Iterable[tuple[Order, Enclosure | OrderError]]) -> P
 
 
 def _place(x: Order) -> float:
+    """Return x as the nearest float64; DomainError beyond its range."""
     try:
         return float(x)
     except OverflowError:
@@ -117,12 +125,16 @@ def _place(x: Order) -> float:
 
 
 def _weakest(kinds: Iterable[Kind]) -> Kind:
+    """Choose the weakest of the kinds; exact where there is none."""
     drawn = set(kinds)
     return next((kind for kind in _WEAKEST if kind in drawn), Kind.EXACT)
 
 
 def of_orders(name: str, m: Node, orders: Sequence[Order], by: By = None) -> PlotLine:
-    """ε over the orders, a gap where the theorem does not speak; its own error if it never does."""
+    """Make the line of ε(α) over the orders, with gaps where the theorem does not speak.
+
+    Raises the last OrderError if it speaks at none of them, and any other error at once.
+    """
     accountant = Accountant(DIGITS)
     points = [(alpha, _answered(accountant, m, alpha, by)) for alpha in orders]
     refused = [value for _, value in points if isinstance(value, OrderError)]
@@ -132,6 +144,7 @@ def of_orders(name: str, m: Node, orders: Sequence[Order], by: By = None) -> Plo
 
 
 def _answered(accountant: Accountant, m: Node, alpha: Order, by: By) -> Enclosure | OrderError:
+    """Ask for ε(α), or for the error of an order at which the theorem does not speak."""
     try:
         return accountant.rdp(m, alpha, by=by)
     except OrderError as error:
@@ -139,7 +152,7 @@ def _answered(accountant: Accountant, m: Node, alpha: Order, by: By) -> Enclosur
 
 
 def known_below(m: Node, orders: Sequence[Order]) -> PlotLine | None:
-    """The best proved lower bound over the orders, where one is known at all."""
+    """Make the line of the best proved lower bound; None where one of the orders has none."""
     accountant = Accountant(DIGITS)
     try:
         points = [(alpha, accountant.lower_bound(m, alpha)) for alpha in orders]
@@ -149,7 +162,11 @@ def known_below(m: Node, orders: Sequence[Order]) -> PlotLine | None:
 
 
 def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> PlotLine:
-    """The answers of a sweep over one parameter, gaps where there is none."""
+    """Make the line of a sweep's answers over the parameter `axis`, with gaps where there is none.
+
+    Records at an infinite value of the parameter are left out. Raises DomainError where the
+    records have no such parameter, and where none of them has an answer.
+    """
     records = list(records)
     if any(axis not in record for record in records):
         raise DomainError(
@@ -174,7 +191,10 @@ def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> PlotL
 
 
 def _drawn(record: dict[str, Any]) -> float:
-    """The value as the float64 next to it on the safe side; NaN where there is none."""
+    """Return the value as the float64 next to it on its sound side: down for a lower bound.
+
+    It is NaN where there is no value, or an infinite one.
+    """
     if record.get("value", "inf") == "inf":
         return math.nan
     exactly = Fraction(record["value"])
@@ -186,27 +206,40 @@ def _drawn(record: dict[str, Any]) -> float:
 #
 # Axes that read well, a style for each kind of statement.
 
-# Okabe and Ito's colours, told apart by every eye, neighbours in the list also in grey; then by
-# the sign of an exact curve, and by how the sign of a bound is filled.
+# The colours are Okabe and Ito's, which every eye tells apart, neighbours in the list also in grey.
+# Curves also differ in the sign of an exact curve, and in how the sign of a bound is filled.
 _COLOURS = ("#0072B2", "#E69F00", "#000000", "#D55E00", "#56B4E9", "#009E73")
 _SIGNS = ("", "o", "s", "D", "P", "*")
 _FILLS = ("full", "none", "left", "top", "right", "bottom")
+#: Each kind of line has its own stroke, widths in points, and a bound its own sign.
 _STYLES: dict[Kind, dict[str, Any]] = {
     Kind.EXACT: {"linestyle": "-", "linewidth": 2.4},
     Kind.UPPER: {"linestyle": "-", "linewidth": 1.2, "marker": "v"},
     Kind.LOWER: {"linestyle": "--", "linewidth": 1.2, "marker": "^"},
     Kind.NEITHER: {"linestyle": ":", "linewidth": 1.2, "marker": "x"},
 }
-_MARKERS = 12  # signs on a line, by which curves are told apart in grey
-_WIDE = 10  # an axis whose ends have a larger ratio is logarithmic
-_ROWS, _ROW = 4, 0.15  # where names of landmarks may begin, in heights of the axes
-_EVEN = 1.25  # the largest step of a grid that is even, over its smallest one
-_SHORT = 100  # and holds at least two powers of ten from this ratio on
-_FACTOR = 1000  # matplotlib writes a factor beside a linear axis of larger numbers, or smaller
+#: A line has about this many signs, by which curves are told apart in grey.
+_SIGNS_A_LINE = 12
+#: An axis is logarithmic if the ratio of its ends is above this.
+_LOG_RATIO = 10
+#: The name of a landmark is tried in this many rows from the top and from the bottom.
+_ROWS = 4
+#: These rows are this far apart, as a share of the height of the axes.
+_ROW_HEIGHT = 0.15
+#: A grid counts as even if its largest step is below this many times its smallest one.
+_EVEN_RATIO = 1.25
+#: A logarithmic axis holds at least two powers of ten if the ratio of its ends is this or more.
+_TWO_POWERS_RATIO = 100
+#: Beside a linear axis of numbers from this on, or up to its inverse, matplotlib writes a factor.
+_FACTOR_FROM = 1000
 
 
 class Drawing:
-    """Lines, bands and landmarks on one pair of axes; `about` is what holds of all lines."""
+    """Lines, bands and landmarks on one pair of axes.
+
+    `across` and `up` are the axes' names, and `about` is what holds of all lines, in the legend.
+    Raises DomainError for `axes` that are none; None stands for new ones.
+    """
 
     def __init__(self, axes: Axes | None, across: str, up: str, about: str) -> None:
         self.axes = _new_axes() if axes is None else axes
@@ -220,7 +253,10 @@ class Drawing:
         self._marks: set[tuple[float, str]] = set()
 
     def add(self, line: PlotLine) -> str:
-        """Draw a line, and give its colour back."""
+        """Draw a line, and return its colour; a line without points takes a colour too.
+
+        A line with gaps warns of them, by a GapWarning.
+        """
         colour, sign, fill = next(self._looks)
         if line.drawn:
             style = {"marker": sign, "fillstyle": fill} | _STYLES[line.kind]
@@ -228,7 +264,7 @@ class Drawing:
                 style["fillstyle"] = "full"
             if not line.certified:
                 style["linestyle"] = ":"
-            every = max(1, len(line.points) // _MARKERS)
+            every = max(1, len(line.points) // _SIGNS_A_LINE)
             x, y = zip(*line.points, strict=True)
             self.axes.plot(
                 x,
@@ -250,7 +286,7 @@ class Drawing:
         return colour
 
     def _isolated(self, line: PlotLine, colour: str, marker: str) -> None:
-        """Points between gaps, which a line does not show."""
+        """Draw the points between two gaps, which a line does not show."""
         drawn = [False, *(not math.isnan(y) for _, y in line.points), False]
         triples = zip(drawn, drawn[1:], drawn[2:], line.points, strict=False)
         alone = [point for *three, point in triples if three == [False, True, False]]
@@ -258,7 +294,7 @@ class Drawing:
             self.axes.plot([x], [y], color=colour, marker=marker, markersize=4, linestyle="none")
 
     def band(self, below: PlotLine, above: PlotLine, colour: str) -> None:
-        """Shade what is not decided between two bounds."""
+        """Shade what is not decided between two bounds, at the places that both of them have."""
         low, high = dict(below.points), dict(above.points)
         x = sorted(low.keys() & high.keys())
         if x:
@@ -269,11 +305,11 @@ class Drawing:
             self._lines.append(below)
 
     def mark(self, x: float, text: str) -> None:
-        """A landmark on the horizontal axis."""
+        """Keep a landmark on the horizontal axis, which `finished` draws."""
         self._marks.add((x, text))
 
     def _draw_marks(self) -> None:
-        """The landmarks, each named where it hides nothing, or in the legend for want of room."""
+        """Draw the landmarks, each named where it hides nothing, or else in the legend."""
         curves, beside = list(self.axes.lines), []
         for x, text in sorted(self._marks):
             line = self.axes.axvline(x, color="0.5", ls=":", lw=1)
@@ -290,7 +326,10 @@ class Drawing:
                     self._name(x, text, 0, True, True)
 
     def _named_beside(self, x: float, text: str, curves: Sequence[Line2D]) -> bool:
-        """Was there room beside the landmark's line, off the curves, the names, and the lines?"""
+        """Write the name beside the landmark's line where it hides no curve, name or line.
+
+        False stands for no such place, and then nothing is written.
+        """
         self.axes.figure.canvas.figure.draw_without_rendering()  # all else has its place before
         inside = self.axes.get_window_extent()
         paths = [shape.get_transform().transform_path(shape.get_path()) for shape in curves]
@@ -316,8 +355,8 @@ class Drawing:
         return False
 
     def _name(self, x: float, text: str, row: int, left: bool, above: bool) -> Annotation:
-        """A landmark's name beside its line, in a row from the top or from the bottom."""
-        inward = _ROW * row + 0.02
+        """Write a landmark's name beside its line, in a row from the top or from the bottom."""
+        inward = _ROW_HEIGHT * row + 0.02
         return self.axes.annotate(
             text, (x, 1 - inward if above else inward), xycoords=("data", "axes fraction"),
             rotation=90, fontsize=8, xytext=(-2 if left else 3, 0), textcoords="offset points",
@@ -325,9 +364,10 @@ class Drawing:
         )  # fmt: skip
 
     def finished(self, on_a_grid: bool = False) -> Figure:
-        """The figure, with its scales and its legend. DomainError if nothing was drawn.
+        """Return the figure, with its scales and its legend. DomainError if nothing was drawn.
 
-        A grid of somebody's own with even steps has a linear axis, however far it goes.
+        With `on_a_grid` the places are somebody's own: even steps then have a linear axis, however
+        far they go.
         """
         points = [point for line in self._lines for point in line.drawn]
         if not points:
@@ -346,25 +386,26 @@ class Drawing:
 
 
 def _plain(label: str) -> str:
-    """The label without the signs that matplotlib or, in a pgf file, LaTeX gives a meaning.
+    """Replace the signs that matplotlib or, in a pgf file, LaTeX gives a meaning by spaces.
 
-    An underscore stays, but in the first place, by which matplotlib hides a line.
+    An underscore stays, except in the first place, where matplotlib would hide the line.
     """
     return label.translate(dict.fromkeys(map(ord, "$#&\\{}^~%"), " ")).lstrip("_")
 
 
 def _is_wide(values: list[float]) -> bool:
-    return min(values) > 0 and max(values) > _WIDE * min(values)
+    """Are the values all > 0, with a ratio that asks for a logarithmic axis?"""
+    return min(values) > 0 and max(values) > _LOG_RATIO * min(values)
 
 
 def _is_even(grid: list[float]) -> bool:
     """Are three numbers or more about equally far apart, as those of a rounded grid are?"""
     steps = [abs(y - x) for x, y in pairwise(grid)]
-    return len(steps) > 1 and max(steps) < _EVEN * min(steps)
+    return len(steps) > 1 and max(steps) < _EVEN_RATIO * min(steps)
 
 
 def _name_few(axis: Axis) -> None:
-    """Of the numbers between the powers of ten of a short logarithmic axis, 2 and 5 alone.
+    """Write few numbers at an axis: of those between powers of ten, 2 and 5 alone.
 
     matplotlib writes four of them where there is one power of ten, which run into each other. It
     writes a common factor of small or large numbers in the place of the legend.
@@ -372,11 +413,11 @@ def _name_few(axis: Axis) -> None:
     low, high = axis.get_view_interval()
     ticker = matplotlib_module().ticker
     plain = ticker.FuncFormatter(lambda x, _: f"{x:g}")
-    if axis.get_scale() == "log" and high < _SHORT * low:
+    if axis.get_scale() == "log" and high < _TWO_POWERS_RATIO * low:
         axis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
         axis.set_major_formatter(plain)
         axis.set_minor_formatter(plain)
-    elif axis.get_scale() == "linear" and not 1 / _FACTOR < max(-low, high) < _FACTOR:
+    elif axis.get_scale() == "linear" and not 1 / _FACTOR_FROM < max(-low, high) < _FACTOR_FROM:
         axis.set_major_formatter(plain)
 
 
@@ -389,12 +430,14 @@ def _new_axes() -> Axes:
 #
 # Orders at which the curve of a sampled mechanism changes its character.
 
-_LAST_ORDER = 2**17  # the largest order at which a landmark is looked for, unless another is asked
-_DIGITS = 6  # significant digits of an ε that decides where a landmark is, or an order is drawn
+#: A landmark is looked for up to this order, unless another one is asked.
+_LAST_ORDER = 2**17
+#: An ε that decides where a landmark is, or which orders are drawn, has this many digits.
+_DIGITS = 6
 
 
 def phase_transition(m: Node, largest: int = _LAST_ORDER) -> int | None:
-    """The first whole order α with γ α e^{ε(α)} >= 1, where ε is the curve that is sampled in m.
+    """Find the first whole order α >= 2 with γ α e^{ε(α)} >= 1; ε is the curve that m samples.
 
     Up to about this order ε′(α) = O(αγ²(e^{ε(2)} − 1)) (WBK19, section 1). The order is computed in
     floats. The answer is None if m does not sample exactly one mechanism, or if there is no such
@@ -408,7 +451,7 @@ def phase_transition(m: Node, largest: int = _LAST_ORDER) -> int | None:
 
 
 def takeover(m: Node, largest: int = _LAST_ORDER) -> int | None:
-    """The first whole order α with γ e^{ε(α)} >= 1, from which on sampling no longer helps.
+    """Find the first whole order α >= 2 with γ e^{ε(α)} >= 1, where sampling stops helping.
 
     From there on the last term γ^α e^{(α−1)ε(α)} of the sum dominates, and ε′(α) is near ε(α) + log
     γ. `m` and `largest` are those of `phase_transition`. ε is in nats. Raises DomainError if m is
@@ -424,7 +467,11 @@ def takeover(m: Node, largest: int = _LAST_ORDER) -> int | None:
 def _first_order(
     m: Node, largest: int, log_ratio: Callable[[int, float, float], float]
 ) -> int | None:
-    """The first whole order at which a quantity that grows with the order is >= 0."""
+    """Find the first whole order >= 2 at which a quantity that grows with the order is >= 0.
+
+    `log_ratio` computes the quantity from the order, log γ and ε(α), in floats. None stands for
+    no such order, for γ = 0, and for an m that does not sample exactly one mechanism.
+    """
     as_node(m, "landmark")
     largest = whole(largest, "largest", least=1)
     schemes = (PoissonSubsample, SubsampleWithoutReplacement)
@@ -463,25 +510,29 @@ def _first_order(
 class _DrawnOrders:
     """Which orders a picture shows; every point on them is certified, whichever they are."""
 
-    #: The δ of which the best order is looked for, as in the papers on training.
+    #: The best order is looked for at this δ, as in the papers on training.
     delta: Fraction = Fraction(1, 10**5)
-    #: The share of a question's time that the search for it has.
+    #: The search for it has this share of a question's time.
     share: Fraction = Fraction(1, 2)
-    #: The orders between 1 and 2.
+    #: These orders between 1 and 2 are drawn.
     near_one: tuple[Fraction, ...] = tuple(map(Fraction, ("1.1", "1.25", "1.5", "1.75")))
-    #: Whole orders to an octave, where there are so many: lines between them look smooth.
+    #: This many whole orders are drawn to an octave that has so many: the lines look smooth.
     steps: int = 8
-    #: The growth of ε over a step, as a ratio, from which on the step is cut into `parts`.
+    #: A step over which ε grows by more than this ratio is cut into `parts`.
     steep: float = 1.5
     parts: int = 4
-    #: The last order, in times the best one.
+    #: The last order is this many times the best one, where `largest` allows it.
     beyond: int = 10
-    #: The largest ε, in times that of the best order: no usual δ makes use of a larger one.
+    #: The orders end where ε is above this many times that of the best order: no usual δ makes
+    #: use of a larger ε.
     far: int = 100
-    #: The share of ε at the last order at which the axis ends: a curve with an end is flat there.
+    #: They end as well where ε is above this share of its value at the last order: a curve that
+    #: is bounded is flat there.
     almost: float = 0.99
-    #: The last order is at least the one, and the other where no best order is known.
+    #: The last order is at least this.
     least: int = 16
+    #: The last order is this where no best order is known or it is ∞, and at most the larger of
+    #: this and twice the best order where it is.
     largest: int = 1024
 
 
@@ -489,12 +540,13 @@ _ORDERS_DRAWN = _DrawnOrders()
 
 
 def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
-    """(the orders from 1.1 to about ten times the best one, the best one at δ = 1e-5).
+    """Choose the orders to draw, from 1.1 to about ten times the best one, and return both.
 
-    They end where ε is a hundred times that of the best order, or has almost reached its end. If
-    the best order is infinite, or not known within a question's time, they end at 1024. Those
-    below 2 are left out where there is no answer. The best order is None if it is not among them.
-    Where ε grows steeply the orders lie closer, so that its bend is no corner.
+    The best order is that at δ = 1e-5, and None if it is not among them. The orders end at 1024, or
+    at twice the best one if that is more, and before that where ε is a hundred times that of the
+    best order, or within 1 % of its value at the last one. They end at 1024 too if the best order
+    is ∞, or not known within half a question's time. Orders without an answer are left out, unless
+    none has one. Where ε grows steeply the orders lie closer.
     """
     accountant = Accountant(_DIGITS)
 
@@ -536,7 +588,7 @@ def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
 
 
 def _between(low: Order, high: Order) -> list[Order]:
-    """Orders that cut a step into equal parts, whole where it is a long one."""
+    """Cut a step between two orders into equal parts, at whole orders where it is a long one."""
     cut = [
         low + (high - low) * Fraction(part, _ORDERS_DRAWN.parts)
         for part in range(1, _ORDERS_DRAWN.parts)
@@ -545,7 +597,7 @@ def _between(low: Order, high: Order) -> list[Order]:
 
 
 def _whole(last: int) -> list[int]:
-    """Whole orders from 2 to the last, eight to an octave."""
+    """List whole orders from 2 to the last, about eight to an octave, each once."""
     steps = range(_ORDERS_DRAWN.steps, math.ceil(_ORDERS_DRAWN.steps * math.log2(last)) + 1)
     return [*dict.fromkeys(min(last, round(2 ** (step / _ORDERS_DRAWN.steps))) for step in steps)]
 
@@ -555,11 +607,12 @@ def _whole(last: int) -> list[int]:
 #: What is drawn: a node, several, or a mapping from names to nodes.
 Curves: TypeAlias = Node | Iterable[Node] | Mapping[str, Node]
 
+#: The landmarks of one sampled mechanism, with the words at their lines.
 _LANDMARKS = {
     phase_transition: "nearly linear to here",
     takeover: r"saves log 1/$\gamma$ from here",
 }
-#: Numbers and parameters of an expression as Python has them, which a picture shows without quotes.
+#: This matches numbers and symbols as Python writes them; a picture shows them without quotes.
 _QUOTED = re.compile(r"Symbol\('(\w+)'[^()]*\)|'([^']*)'")
 _BEST = r"best order at $\delta$ = 1e-5"
 _ORDER, _CURVE = r"order $\alpha$", r"$\epsilon(\alpha)$"
@@ -581,7 +634,8 @@ def plot(
     """Draw ε(α) of one or more expressions against the order, as a matplotlib Figure.
 
     `curves` is a node, a list of nodes, or a mapping from names to nodes. `orders` are the orders
-    to draw; by default they end at about ten times the one that is best at δ = 1e-5. `by` lists
+    to draw, of which ∞ is left out; by default they end at about ten times the one that is best at
+    δ = 1e-5, or before where ε has grown a hundredfold or become flat. `by` lists
     theorems that are drawn as well. `pinned` names a theorem that is drawn in place of the best
     answer. `axes` are axes of your own to draw into. ε is in nats.
 
@@ -699,7 +753,10 @@ def plot_sweep(
 def _drawn_orders(
     node: Node, orders: Iterable[Numeric] | None, by: By
 ) -> tuple[list[Order], Order | None]:
-    """The finite orders to draw, and the best one where none were given."""
+    """Choose the finite orders to draw, and the best one, or None where orders are given.
+
+    Raises DomainError for orders of which none is finite.
+    """
     if orders is None:
         return default_orders(node, by)
     listed = arguments.members(orders, "plot, orders", "[2, 4, 8]")
@@ -710,7 +767,7 @@ def _drawn_orders(
 
 
 def _named(curves: Curves) -> dict[str, Node]:
-    """The curves by the names that the legend gives them."""
+    """Name the curves as the legend does: by the user's names, or by their expressions."""
     if isinstance(curves, Mapping):
         return {str(name): as_node(node, "plot") for name, node in curves.items()}
     return {
@@ -720,7 +777,10 @@ def _named(curves: Curves) -> dict[str, Node]:
 
 
 def _distinguished(curves: Curves) -> tuple[dict[str, Node], str]:
-    """(the curves by their names, what all of them are about), or each with its own relation."""
+    """Name the curves, and say the relation and the noise that all of them are about.
+
+    Where these differ, each curve says its own after its name, and there is nothing for all.
+    """
     named = _named(curves)
     abouts = {name: pictured(node) for name, node in named.items()}
     if len(set(abouts.values())) == 1:
@@ -732,9 +792,11 @@ def _distinguished(curves: Curves) -> tuple[dict[str, Node], str]:
 #
 # The true (ε, δ) beside what is proved of it by other ways.
 
-_PLACES = 24  # values of ε, evenly spaced, at which a profile is drawn
-_LAST_DELTA = Fraction(1, 10**10)  # the δ by Rényi orders at which a profile's axis ends
-#: The numbers of runs that are drawn, up to those that there are.
+#: A profile is drawn at this many evenly spaced values of ε above 0, and at 0.
+_PROFILE_STEPS = 24
+#: The axis of a profile ends where the δ that Rényi orders prove is this.
+_LAST_DELTA = Fraction(1, 10**10)
+#: These numbers of runs are drawn, up to those that there are.
 _COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _EXACT, _ORDERS = "exact", "improved"
 _TRUE, _BELOW, _RENYI = "the profile", "by post-processing", "by Rényi orders"
@@ -757,7 +819,7 @@ def plot_profile(
     node, accountant = as_node(m, "plot_profile"), Accountant(DIGITS)
     if epsilons is None:
         last = to_fraction(accountant.epsilon(node, _LAST_DELTA, _ORDERS).epsilon.upper)
-        epsilons = [last * i / _PLACES for i in range(_PLACES + 1)]
+        epsilons = [last * i / _PROFILE_STEPS for i in range(_PROFILE_STEPS + 1)]
     listed = arguments.members(epsilons, "plot_profile, epsilons", "[0, 1]")
     at = [rational(x, "plot_profile, epsilons") for x in listed]
     drawing = Drawing(axes, r"$\epsilon$", r"$\delta$", pictured(node))
@@ -815,7 +877,10 @@ def plot_runs(
 
 
 def _one_run(m: Node) -> tuple[Node, list[int]]:
-    """(what is run again and again in m, how many runs of it are drawn)."""
+    """Split m into what it runs again and again, and the numbers of runs to draw.
+
+    An m that is no composition of one mechanism is itself what is run, 1 to 1000 times.
+    """
     most = _COUNTS[-1]
     if isinstance(m, Compose) and len(m.terms) == 1:
         [(m, count)] = m.terms.items()
@@ -824,12 +889,12 @@ def _one_run(m: Node) -> tuple[Node, list[int]]:
 
 
 def _naive(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enclosure:
-    """k times the ε of one run at δ/k."""
+    """Compose naively: k times the ε of one run at δ/k, where `once` gives the ε at a δ."""
     return naive(once(delta / k), delta / k, k, DIGITS).epsilon
 
 
 def _optimal(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enclosure:
-    """The best for k runs with the ε of one at δ/2k, or at δ/k, where it is the naive one."""
+    """Compose optimally with the ε of one run at δ/2k, or naively at δ/k, whichever proves less."""
     share = delta / (2 * k)
     composed = optimal(once(share), share, k, delta, DIGITS)
     by_half = bound(composed.epsilon, Kind.UPPER)  # exact of all that have this (ε, δ)
@@ -837,7 +902,10 @@ def _optimal(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> E
 
 
 def _is_known(accountant: Accountant, node: Node) -> bool:
-    """Are the laws behind it known?"""
+    """Are the laws behind the node known, so that it has an exact profile?
+
+    A profile that is not computed within the limits, or to the digits, is known all the same.
+    """
     try:
         accountant.delta(node, 1, _EXACT)
     except AssumptionError:
@@ -848,7 +916,10 @@ def _is_known(accountant: Accountant, node: Node) -> bool:
 
 
 def _points(name: str, value: Callable[[Any], Enclosure], at: Iterable[Any]) -> PlotLine:
-    """A line, with a gap where the digits can't be had."""
+    """Make the line of `value` at each place, with a gap for a limit, few digits or no answer.
+
+    Raises every other error, such as AssumptionError.
+    """
 
     def point(x: Any) -> Enclosure | OrderError:
         try:
@@ -863,7 +934,7 @@ def _points(name: str, value: Callable[[Any], Enclosure], at: Iterable[Any]) -> 
 #
 # How many members are found for how many false alarms.
 
-#: From one false alarm in a million, three to a power of ten, and then up to nearly all.
+#: False positive rates go from one in a million, three to a power of ten, up to nearly all.
 FPRS = (
     *(Fraction(x, 10**power) for power in range(6, 0, -1) for x in (1, 2, 5)),
     *(Fraction(x, 100) for x in (65, 80, 99)),
@@ -876,7 +947,10 @@ def roc(
     relation: str,
     axes: Axes | None,
 ) -> Figure:
-    """The true positive rate of each of the tests against its false positive rate."""
+    """Draw the true positive rates of each named test against the rates `fprs`.
+
+    `relation` says in the legend what all of them are about, and `axes` are None for new ones.
+    """
     drawing = Drawing(axes, "false positive rate", "true positive rate", relation)
     for name, rates in tests:
         drawing.add(line(name, list(zip(fprs, rates, strict=True))))

@@ -18,12 +18,17 @@ from symacct.kernel.errors import SymacctError
 from symacct.kernel.node import Node, as_node
 from symacct.version import __version__
 
+#: The columns of a table after its axes are these, of which those without a value are left out.
 _RESULTS = ("lower", "upper", "kind", "theorems", "order", "conversion", "error")
 
 
 @dataclass(frozen=True)
 class ReferenceTable:
-    """Rows of exact parameters, `lower` <= the value <= `upper` rounded outwards; or an `error`."""
+    """Rows of exact parameters with `lower` <= the value <= `upper`; or an `error`.
+
+    Both ends are decimals of `digits` significant digits, rounded outwards, in nats (δ has no
+    unit). All cells are text.
+    """
 
     expression: str
     ask: str
@@ -32,7 +37,7 @@ class ReferenceTable:
     rows: tuple[dict[str, str], ...]
 
     def to_csv(self) -> str:
-        """The table as CSV (RFC 4180, lines ended by a line feed), a row for each point."""
+        """Write the table as CSV (RFC 4180, lines ended by a line feed), a row for each point."""
         columns = [
             *self.axes,
             *(name for name in _RESULTS if any(name in row for row in self.rows)),
@@ -44,7 +49,7 @@ class ReferenceTable:
         return text.getvalue()
 
     def to_json(self) -> str:
-        """The table as JSON, numbers as text, with what computed it."""
+        """Write the table as JSON, numbers as text, with the version that computed it."""
         document = {
             "symacct": __version__,
             "expression": self.expression,
@@ -64,7 +69,7 @@ def reference_table(
     digits: int = 50,
     conversion: str = BEST,
 ) -> ReferenceTable:
-    """Certified values of `node` at every point of the grid.
+    """Compute certified values of `node` at every point of the grid.
 
     `grid` gives the values, as exact text, of each open parameter and of alpha, delta or epsilon,
     whichever `ask` ("rdp", "epsilon", "delta") is at. `conversion` is that of
@@ -97,7 +102,11 @@ def reference_table(
 def _answer(
     accountant: Accountant, node: Node, fixed: dict[str, str], ask: str, at: str, conversion: str
 ) -> dict[str, str]:
-    """Both ends at one point, with the order and the conversion that gave them; or the error."""
+    """Compute both ends at one point, with the order and the conversion that gave them.
+
+    `fixed` are the values of the free symbols, and `at` is α, δ or ε. Any error of ours is the
+    answer, as text.
+    """
     try:
         m = node.subs(fixed) if fixed else node
         if ask == "rdp":
@@ -110,4 +119,5 @@ def _answer(
 
 
 def _ends(x: Enclosure) -> dict[str, str]:
+    """Keep of what a sweep shows both ends, the kind and the theorems."""
     return {name: text for name, text in shown(x).items() if name in _RESULTS}

@@ -61,14 +61,19 @@ if TYPE_CHECKING:
 #
 # What the numbers of a risk mean, a plain sentence for each; percents are rounded up.
 
+#: The note on a table of which all numbers come from a Rényi curve.
 CURVE_ALONE = (
     "Only a Rényi curve is known: each number is the most that the curve implies, and no test "
     "need reach it."
 )
-_WORD_DIGITS = 3  # significant digits of a number in a sentence
-_SHARE_DIGITS = 6  # of a share that was given, in percent
-_FULL_SIGNS = 8  # signs of an exact number that is written out
-_WIDTH = 80  # columns
+#: A number in a sentence is rounded up to this many significant digits.
+_WORD_DIGITS = 3
+#: A share that was given is written in percent, rounded up to this many significant digits.
+_SHARE_DIGITS = 6
+#: An exact number is written in full in a sentence if that takes at most this many characters.
+_MOST_EXACT_CHARACTERS = 8
+#: Sentences below a table are wrapped at this many columns.
+_WIDTH = 80
 
 
 def _sentences(
@@ -77,7 +82,10 @@ def _sentences(
     relation: Adjacency,
     least_error: str,
 ) -> tuple[str, ...]:
-    """A sentence for each number that is known, and for a relation left open what they are then."""
+    """Write a sentence for each number that is known, and one more for a relation left open.
+
+    A row is (name, argument, the number or the reason why there is none).
+    """
     of_values = relation.relation is Relation.REPLACE_ONE or m.is_local
     listed_words = [
         in_words(name, argument, most, least_error, of_values)
@@ -92,9 +100,11 @@ def _sentences(
 def in_words(
     name: str, argument: str | None, most: Bound, least_error: str, of_values: bool = False
 ) -> str:
-    """The sentence on one row: what is asked by `name` of `argument`, and at most what it is.
+    """Write the sentence on one risk: that it is at most this number, rounded up.
 
-    `of_values`: neighbours differ in the value of a record, and not in who has one.
+    `argument` is the rate, prior or baseline that it is asked at, or None, and `least_error` is as
+    it is shown. With `of_values` neighbours differ in the value of a record, and not in who has
+    one. The number has to be an upper bound or exact.
     """
     share = Fraction(0) if argument is None else Fraction(typed_value(argument))
     shares = {} if name in _NO_SHARES else {"most": f"{_rounded(most, 100)} %"}
@@ -110,20 +120,22 @@ def in_words(
 
 
 def _rounded(most: Bound, times: int = 1) -> str:
-    """A number rounded up to few digits; all of them where they are few and it is exact."""
-    if most.exactly is not None and len(full := given(times * most.exactly)) <= _FULL_SIGNS:
-        return full
+    """Round `times` the number up to few digits; an exact one that is short is in full."""
+    if most.exactly is not None:
+        full = given(times * most.exactly)
+        if len(full) <= _MOST_EXACT_CHARACTERS:
+            return full
     return rational_text(times * to_fraction(most.upper), _WORD_DIGITS, up=True)
 
 
 def listed(sentences: Iterable[str]) -> list[str]:
-    """The sentences as a list below a table; nothing where there are none."""
+    """Write the sentences as a list below a table; no line where there are none."""
     lines = [f"- {sentence}" for sentence in sentences]
     return ["in words:", *lines] if lines else []
 
 
 def wrapped(line: str) -> str:
-    """A line of such a list, wrapped between words."""
+    """Wrap a line of the list between words, at 80 columns."""
     return textwrap.fill(line, _WIDTH, subsequent_indent="  ")
 
 
@@ -159,11 +171,12 @@ OF_EITHER = (
     "If neighbours differ by replacing one record, these sentences are about which of two values a "
     "person's record has, and not about who is in the data."
 )
+#: These risks are no probabilities, and are not written in percent.
 _NO_SHARES = ("mu", "mu_of_all", "rho")
 
 
 def _percent(share: Fraction) -> str:
-    """A share that was stated, in percent: 0.1 %."""
+    """Write a share that was stated in percent, such as 0.1 %; a long one is rounded up."""
     return f"{rational_text(100 * share, _SHARE_DIGITS, up=True)} %"
 
 
@@ -179,16 +192,19 @@ def _kind_cell(value: Bound | str) -> str:
 #
 # What is asked, and what was had of it in time.
 
+# The table asks at these false positive rates, priors and baselines.
 _FPRS, _PRIORS, _BASELINES = ("1/10", "1/100", "1/1000", "1e-6"), ("1/2", "1/10"), ("1/10", "1e-3")
+#: The reason that stands for the regret of a μ that a Rényi curve gave.
 _NO_REGRET = "the μ above is from the Rényi curve, which does not say how good a test is at least"
-#: What a Rényi curve bounds from above.
+#: A Rényi curve bounds these risks from above.
 _BOUNDED = ("advantage", "tpr", "bayes_success", "reconstruction", "mu")
 
 
 class Row(NamedTuple):
-    """One risk: what it is called, by which name and of what it is asked, and the answers.
+    """One risk of the table; the reason stands in the place of a number that was not had.
 
-    In the place of a number that was not had stands the reason.
+    `what` is what the table calls it, `name` the attribute of `Risk`, `argument` the number that
+    it is asked at, or None. `least` is None where no other number is known from below, or asked.
     """
 
     what: str
@@ -196,11 +212,14 @@ class Row(NamedTuple):
     argument: str | None
     most: Bound | str
     least: Bound | str | None
-    of_curve: bool  # had from the Rényi curve, in the place of the profile
+    of_curve: bool  # whether `most` comes from the Rényi curve, as the profile did not tell it
 
 
 def rows_of(risks: Risk) -> list[Row]:
-    """The rows, which have half of `limits(seconds=…)` by the profile and the rest by the curve."""
+    """Compute the rows: half of `limits(seconds=…)` is for the profile, half for the Rényi curve.
+
+    The curve is asked only for what the profile did not tell.
+    """
     rows = []
     half = limits.current().seconds / 2
     budget = Budget(half)
@@ -213,13 +232,16 @@ def rows_of(risks: Risk) -> list[Row]:
 
 
 def _in_time(budget: Budget, of: Risk, name: str, argument: str | None) -> Bound | str:
-    """The number, or why there is none; that is also where the time is over."""
+    """Ask for the number, or for why there is none: an error, or that the time is over."""
     answer = budget.ask(1, lambda: _or_why(of, name, argument))
     return f"not {time_words()}" if answer is None else answer
 
 
 def _filled(rows: list[Row], risks: Risk, budget: Budget) -> list[Row]:
-    """The rows, those without a number filled with what the Rényi curve implies."""
+    """Fill the rows without a number with what the Rényi curve implies.
+
+    A regret is then left out if the μ above it comes from the curve.
+    """
 
     def has_number(row: Row) -> bool:
         return isinstance(row.most, Bound) or row.name not in _BOUNDED
@@ -243,7 +265,10 @@ def _filled(rows: list[Row], risks: Risk, budget: Budget) -> list[Row]:
 
 
 def note_of(rows: list[Row], digits: int) -> str:
-    """Which numbers come from the Rényi curve though there is a profile; empty if none does."""
+    """Say which numbers come from the Rényi curve though there is a profile; empty if none does.
+
+    Rows of kind upper are named by that, unless rows of the profile are upper bounds as well.
+    """
     taken = [row for row in rows if row.of_curve]
     if not taken:
         return ""
@@ -258,7 +283,10 @@ def note_of(rows: list[Row], digits: int) -> str:
 
 
 def _questions(of: Risk) -> Iterator[tuple[str, str, str | None, bool]]:
-    """What is asked, by which name and of what, and whether it is from below too."""
+    """Yield what the table calls each risk, its name and argument, and whether it has a `least`.
+
+    ρ is asked only where the curve is steepest at α = ∞, so that it has one.
+    """
     yield "advantage, TPR − FPR", "advantage", None, True
     for fpr in _FPRS:
         yield f"TPR at FPR {_share_text(fpr)}", "tpr", fpr, True
@@ -278,7 +306,7 @@ def _share_text(share: str) -> str:
 
 
 def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
-    """The number, or why there is none."""
+    """Ask for the number, or for the reason why there is none, in few words."""
     try:
         number: Bound = getattr(of, name) if argument is None else getattr(of, name)(argument)
     except SymacctError as error:
@@ -291,14 +319,21 @@ def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
 
 # --- risks
 
+#: By default μ holds for tests of which both errors are at least this probability.
 LEAST_ERROR = "1e-10"
-_DRAWN_DIGITS = 5  # significant digits of a point of a picture
+#: A point of a picture is computed to this many significant digits.
+_DRAWN_DIGITS = 5
+#: Every number of a table rests on these, besides what the profile rests on.
 _SOURCES = (
     DRS22.at("trade-off functions"),
     SYMACCT.at("docs/proofs/currencies.md, tests-and-guesses"),
 )
-_FEW, _BITS = 1.5, 96  # digits of H where no more are to be had, and bits that do for them
+#: A hockey-stick divergence by a grid is asked to this many digits: each more costs ten times.
+_FEW_DIGITS = 1.5
+#: Balls of this many bits are enough for so few digits.
+_FEW_DIGITS_BITS = 96
 
+#: This computes a number from the hockey-stick divergences of a profile.
 Value = Callable[[HockeySticks], arb]
 
 
@@ -361,7 +396,10 @@ class Risk:
 
     @property
     def kind(self) -> Kind:
-        """The kind of the numbers; a reconstruction is an upper bound in any case."""
+        """The numbers have this kind; a reconstruction is an upper bound in any case.
+
+        It is `lower` for the risks that `lower` returns.
+        """
         return self._known.claim.kind
 
     # --- the numbers
@@ -377,8 +415,9 @@ class Risk:
     def tpr(self, fpr: Numeric) -> Bound:
         """The largest true positive rate of a membership test with this false positive rate.
 
-        The record may be a member of either of two neighbours. The kind is `upper` if the profile
-        is that of many pairs of laws and no one pair is known to have the best test.
+        Either of two neighbours may be the one with the record. The kind is `upper` if the profile
+        is that of many pairs of laws and no one pair is known to have the best test. Raises
+        DomainError for a rate above 1 or below 0.
         """
         level = _share(fpr, "tpr, fpr")
 
@@ -394,6 +433,7 @@ class Risk:
         """The probability that the best guess of membership is right.
 
         `prior` is the probability of one of the two neighbouring datasets, whichever is the worse.
+        Raises DomainError for a prior above 1 or below 0.
         """
         share = _share(prior, "bayes_success, prior")
         less, more = sorted((share, 1 - share))
@@ -411,7 +451,7 @@ class Risk:
 
         `baseline` is the probability that the best blind guess succeeds. The bound holds for every
         prior of the record, for every error that counts as a success, and for an attacker who knows
-        all other records (reconstruction robustness).
+        all other records (reconstruction robustness). Raises SoundnessError for risks from below.
         """
         if self.kind is Kind.LOWER:
             raise SoundnessError("reconstruction: found a lower bound of the profile, from which "
@@ -444,8 +484,8 @@ class Risk:
     def regret(self) -> Bound:
         """By how much more often a guess may be right under `mu` than it is: the largest of priors.
 
-        How far the Gaussian trade-off curve is below the true one; an upper bound where that is
-        not known.
+        It says how far the Gaussian trade-off curve is below the true one, and is an upper bound
+        where that is not known. Raises AssumptionError where only a Rényi curve is known.
         """
         if self.is_of_curve:
             raise AssumptionError(
@@ -467,17 +507,17 @@ class Risk:
 
     @cached_property
     def _has_below(self) -> bool:
-        """Is anything known from below?"""
+        """Is a lower bound of the profile known, by post-processing?"""
         return any(product.runs for product in products_below(self.node.rewritten))
 
     @property
     def is_of_curve(self) -> bool:
-        """Is only a Rényi curve known, and no profile?"""
+        """Is only a Rényi curve known, and no privacy profile?"""
         return isinstance(self._known, CurveProfile)
 
     @property
     def has_curve_beside(self) -> bool:
-        """May the Rényi curve bound what this profile does not tell?"""
+        """May the Rényi curve bound what this profile does not tell? Not risks from below."""
         return not self.is_of_curve and self.kind is not Kind.LOWER
 
     @property
@@ -511,7 +551,11 @@ class Risk:
         )
 
     def _ask(self, value: Value, what: str, digits: int | None = None) -> Bound:
-        """The number that `value` computes from the profile, with its claim."""
+        """Certify the number that `value` computes from the profile, with its claim.
+
+        `digits` are by default those of the risks. Where a profile may cost more than its curve,
+        the number has the few digits that one pass gives: PrecisionError if these are none.
+        """
         kind = self.kind
         sources = (*_SOURCES, *self._known.claim.sources)
         claim = Claim(kind, self._relation, None, sources=sources)
@@ -524,19 +568,20 @@ class Risk:
             )
             return bound(enclosure, kind)
         # A grid of losses, or many of them: each digit takes ten times as long.
-        with precision(_BITS):
+        with precision(_FEW_DIGITS_BITS):
             few = self._of_few(value)
         if not few.is_finite():
             raise PrecisionError(f"{what}: found a profile of too few digits, needed fewer runs")
         return bound(from_ball(few, claim, self.digits, True), kind)
 
     def _of_few(self, value: Value) -> arb:
+        """Compute the number from few digits of the profile, by its cheapest form that answers."""
         first, *others = nearest_first(self._known)
         for other in others:
             with suppress(PrecisionError, LimitError):
-                return value(HockeySticks(first, _FEW))
+                return value(HockeySticks(first, _FEW_DIGITS))
             first = other
-        return value(HockeySticks(first, _FEW))
+        return value(HockeySticks(first, _FEW_DIGITS))
 
     # --- the table
 
@@ -546,10 +591,12 @@ class Risk:
 
     @property
     def rows(self) -> list[tuple[str, Bound | str, Bound | str | None]]:
-        """What it is, what it is at most, and at least where that is another number.
+        """The rows of the table: what the risk is called, what it is at most, and at least.
 
-        The profile has half of the time `limits(seconds=…)` for all of them. What it does not tell
-        by then is what the Rényi curve implies, and is left out if that is nothing.
+        A reason stands for a number that was not had, and None for a lower end that is the same
+        number or is not asked. The profile has half of the time `limits(seconds=…)` for all of
+        them. What it does not tell by then is what the Rényi curve implies, or the reason if that
+        is nothing.
         """
         return [(row.what, row.most, row.least) for row in self._table]
 
@@ -566,7 +613,7 @@ class Risk:
 
     @property
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """The headers and the rows of the table, where each number is rounded to its safe side."""
+        """The headers and the rows of the table, with each number rounded to its safe side."""
         has_lower = self.lower is not None
         headers = ("risk", "at most", *(("at least",) if has_lower else ()), "kind")
         rows = [
@@ -624,7 +671,7 @@ class Risk:
         }
 
     def drawn(self, fprs: list[Fraction]) -> list[Bound]:
-        """`tpr` at each rate, all by the Rényi curve if the profile has not all of them in time.
+        """Compute `tpr` at each rate, all by the Rényi curve if the profile lacks some in time.
 
         The time is `limits(seconds=…)`.
         """
@@ -638,7 +685,7 @@ class Risk:
         return list(map(self.tpr, fprs))
 
     def plot(self, fprs: Iterable[Numeric] | None = None, axes: Axes | None = None) -> Figure:
-        """The true positive rate against the false one; see `plot_risk`."""
+        """Draw the true positive rate against the false one; see `plot_risk`."""
         return plot_risk(self.node, fprs, axes, self._relation)
 
 
@@ -675,6 +722,7 @@ def plot_risk(
 
 
 def _share(value: Numeric, name: str) -> Fraction:
+    """Return a probability as a fraction; DomainError outside [0, 1]."""
     share = rational(value, name)
     if share > 1:
         raise DomainError(f"{name}: found {echo(value)}, needed a probability, from 0 to 1")
@@ -682,7 +730,7 @@ def _share(value: Numeric, name: str) -> Fraction:
 
 
 def _of_probability(probability: Bound) -> Bound:
-    """What is at most 1, whatever a ball's radius adds."""
+    """Cut both ends of a probability at 1, which a ball's radius may pass."""
     unit = probability.upper.context.mpf(1)
     return replace(
         probability, lower=min(probability.lower, unit), upper=min(probability.upper, unit)

@@ -53,7 +53,7 @@ def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure
     below = Kind.LOWER if isinstance(sampled, PoissonSubsample) else Kind.NEITHER
 
     def largest(accountant: Accountant) -> tuple[arb, int]:
-        """The largest of the items that are not 0, and a bound on how many there are."""
+        """Enclose the log of the largest item, and bound how many items are not 0."""
         if sampled.gamma == 0:
             return arb(0), 1
         if sampled.gamma == 1 and isinstance(sampled, PoissonSubsample):
@@ -78,20 +78,30 @@ def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure
 
 
 def _claim(sampled: Node) -> Claim:
-    """The claim of the upper end: it is above the theorem's value."""
+    """State the claim of the upper end: it is above the theorem's value, at whole orders."""
     name = "ZW19-T8" if isinstance(sampled, PoissonSubsample) else "WBK19-T9"
     source = WBK19.at(f"Appendix G, about {name}")
     return Claim(Kind.UPPER, sampled.claim.adjacency, INTEGER_ORDERS, (name,), (source,))
 
 
 def _sampled_gaussian(m: object) -> Sampling:
-    """The sample of Gaussian noise that the bounds are about; AssumptionError for anything else."""
-    usual = isinstance(m, Sampling) and m.fixed_adjacency == m.read_adjacency
+    """Return the sample of Gaussian noise that the bounds are about.
+
+    Raises AssumptionError for another mechanism, for a relation other than the scheme's own (add
+    or remove for Poisson samples, replace without replacement), and for a (σ/Δ)² that is not
+    rational: the two local maxima are decided by it.
+    """
     noise = law_of(m.mechanism).normal if isinstance(m, Sampling) else None
-    if not isinstance(m, Sampling) or not usual or noise is None:
+    if not isinstance(m, Sampling) or noise is None:
         raise AssumptionError(
             f"softmax_bounds: found {echo(m)}, needed a subsampled Gaussian: for other "
             "mechanisms two local maxima are not proved",
+            remedy="ask rdp instead, by a theorem",
+        )
+    if m.fixed_adjacency != m.read_adjacency:
+        raise AssumptionError(
+            f"softmax_bounds: found {type(m).__name__} for the relation {m.fixed_adjacency}, "
+            f"needed {m.read_adjacency}: the bounds are about that relation's theorem",
             remedy="ask rdp instead, by a theorem",
         )
     if not isinstance(noise.squared_ratio, Fraction):
@@ -104,6 +114,7 @@ def _sampled_gaussian(m: object) -> Sampling:
 
 
 def _whole_order(alpha: Numeric) -> int:
+    """Return the order as a whole number from 2 on; OrderError for any other."""
     at = exact_order(alpha)
     if not isinstance(at, int) or at not in INTEGER_ORDERS:
         raise OrderError(
@@ -114,7 +125,11 @@ def _whole_order(alpha: Numeric) -> int:
 
 
 class _Items:
-    """x_l, the logs of the items of the sum, from the mechanism's curve."""
+    """The logs x_l of the items of the sum of ZW19-T8 or WBK19-T9, from the mechanism's curve.
+
+    Items are balls, and the sample is one that `_sampled_gaussian` returns, with 0 < γ, and γ < 1
+    for Poisson sampling.
+    """
 
     def __init__(self, accountant: Accountant, m: Sampling, alpha: int) -> None:
         self.alpha = alpha
@@ -126,7 +141,10 @@ class _Items:
         self.variance = 1 / noise.squared_ratio
 
     def __call__(self, l: int) -> arb:
-        """log of C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}, or of Theorem 9's item."""
+        """Enclose x_l = log(C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}), or the log of Theorem 9's item.
+
+        Theorem 9 has no item at l = 1; what is returned there is that of l = 0, which is log 1.
+        """
         alpha = self.alpha
         log_binomial = arb(alpha + 1).lgamma() - arb(l + 1).lgamma() - arb(alpha - l + 1).lgamma()
         weight: arb = log_binomial + l * self.log_u + (alpha - l) * self.log_v
@@ -140,7 +158,11 @@ class _Items:
         return weight + cgf + arb(2).log()
 
     def candidates(self) -> set[int]:
-        """Orders among which the largest item is: both ends and what each concave part offers."""
+        """List orders among which the largest item is: both ends, and the top of each concave part.
+
+        Where two neighbouring items are too close to tell, either may be listed: the largest ball
+        of those listed covers both.
+        """
         first, last = (0, self.alpha) if self.poisson else (3, self.alpha)
         if last < first:
             return {0, 2}
@@ -152,15 +174,19 @@ class _Items:
         return orders if self.poisson else orders | {0, 2}
 
     def _is_concave_at(self, l: int) -> bool:
+        """Is x_{l+1} − x_l falling at l, (α−l)(l+1) < (σ/Δ)²(α+1)? It is decided exactly."""
         return bool((self.alpha - l) * (l + 1) < self.variance * (self.alpha + 1))
 
     def _rises(self, l: int) -> bool:
-        """Is x_{l+1} > x_l? A tie counts as no: both items are then the same."""
+        """Is x_{l+1} > x_l? Items that the balls do not tell apart count as no."""
         return l < self.alpha and bool(self(l + 1) > self(l))
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The first order in [low, high] from which a monotone condition holds; high if none does."""
+    """Find the first order in [low, high] at which a condition that stays true holds, by halving.
+
+    It is `high` where the condition holds at none below it; `high` itself is not asked.
+    """
     while low < high:
         middle = (low + high) // 2
         if holds(middle):

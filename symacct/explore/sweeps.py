@@ -55,12 +55,13 @@ Answer = dict[str, Any]
 
 
 def answer(task: str) -> str:
-    """The answers to a task's questions, in their order.
+    """Answer a task's questions, in their order; the task and the answers are JSON text.
 
-    A task is {"limits": {…}, "settings": {"ask": …, "digits": …}, "expression": JSON text,
-    "questions": [[["sigma", "5"], …, ["alpha" or "delta" or "epsilon", number as text]]]}, the
-    symbols' values first. A question that cannot be answered has an "error" for an answer and does
-    not touch the others.
+    A task is {"limits": {…}, "settings": {"ask": …, "digits": …, "by": …, "conversion": …,
+    "orders": …}, "expression": JSON text, "questions": [[["sigma", "5"], …, ["alpha" or "delta" or
+    "epsilon", number as text]]]}, the symbols' values first. A task with "error" in the place of
+    the expression has that answer everywhere. A question that cannot be answered has an "error"
+    for an answer and does not touch the others.
     """
     read = json.loads(task)
     settings = read["settings"]
@@ -82,7 +83,10 @@ def answer(task: str) -> str:
 def _answers(
     accountant: Accountant, settings: Answer, m: Node, chosen: list[list[str]], numbers: list[str]
 ) -> list[Answer]:
-    """The answers at each of the numbers given, or the error of parameters that give no m."""
+    """Answer at each of the numbers (α, δ or ε), with the parameters `chosen` put into m.
+
+    Parameters for which there is no such mechanism give the same error at each number.
+    """
     try:
         at = m.subs(dict(chosen)) if chosen else m
     except SymacctError as error:
@@ -95,7 +99,7 @@ def _error(error: SymacctError) -> Answer:
 
 
 def _answer(accountant: Accountant, settings: Answer, m: Node, number: str) -> Answer:
-    """The answer to one question, or its error."""
+    """Answer one question at α, δ or ε, as `settings` ask it, or return its error as an answer."""
     by = tuple(settings["by"]) if isinstance(settings["by"], list) else settings["by"]
     try:
         if settings["ask"] == "rdp":
@@ -109,6 +113,10 @@ def _answer(accountant: Accountant, settings: Answer, m: Node, number: str) -> A
 
 
 def _of(g: Guarantee) -> Answer:
+    """Show the number asked of a guarantee, with its Rényi order where there is one.
+
+    "optimal" says whether no order does better.
+    """
     if g.needs_no_order:
         return shown(g.asked)
     order = "inf" if g.alpha == INFINITY else order_text(g.alpha, 12)
@@ -116,7 +124,7 @@ def _of(g: Guarantee) -> Answer:
 
 
 def _how(g: Guarantee) -> str:
-    """How the number was found."""
+    """Say how the number was found: the profile, or the order, the theorems and the conversion."""
     if g.needs_no_order:
         how = "exact profile" if g.kind is Kind.EXACT else "profile of a dominating pair"
     else:
@@ -126,7 +134,7 @@ def _how(g: Guarantee) -> str:
 
 
 def shown(x: Enclosure) -> Answer:
-    """The value on its safe side, and both of its ends rounded outwards."""
+    """Write the value on its safe side, both of its ends rounded outwards, and its claim."""
     return {
         "value": x.rounded(),
         "lower": x.rounded_down(),
@@ -137,7 +145,7 @@ def shown(x: Enclosure) -> Answer:
     }
 
 
-#: What may be asked, with the parameter that the question needs besides the expression's own.
+#: A sweep asks one of these, each with the number that it needs besides the free symbols.
 NEEDED = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}
 
 
@@ -154,11 +162,16 @@ except ImportError:  # not on Windows: there two sweeps must not share a file
     fcntl = None  # type: ignore[assignment]
 
 Record = dict[str, Any]
+#: A line's digest begins after these bytes.
 _DIGEST = b', "digest": "'
 
 
 class ResultsFile:
-    """Records by point as they come; a foreign, corrupt or busy file is left as it is."""
+    """A file of records, which keeps the answers of a sweep by point as they come.
+
+    `header` says which sweep it is. `records` has what an earlier run of the same sweep left.
+    Raises StorageError for a foreign, corrupt or busy file, which is left as it is.
+    """
 
     def __init__(self, path: Path, header: Record) -> None:
         self.path = path
@@ -174,7 +187,10 @@ class ResultsFile:
             raise
 
     def _opened(self) -> IO[bytes]:
-        """The file, which no other sweep may write meanwhile; StorageError if it cannot be had."""
+        """Open the file and lock it against other sweeps; StorageError if that is not possible.
+
+        Without fcntl, as on Windows, there is no lock.
+        """
         try:
             file = open(self.path, "a+b")  # noqa: SIM115  # it stays open for the whole sweep
         except OSError as error:
@@ -193,7 +209,10 @@ class ResultsFile:
         return file
 
     def _read(self) -> None:
-        """What an earlier run left; a last line without its end was cut by a kill: dropped."""
+        """Read what an earlier run left, or write the header into an empty file.
+
+        A last line without its end was cut by a kill: it is cut off the file.
+        """
         self._file.seek(0)
         whole = 0
         for number, line in enumerate(self._lines(), 1):
@@ -211,7 +230,7 @@ class ResultsFile:
             self._write([_line(self._header)])
 
     def _lines(self) -> Iterator[bytes]:
-        """Line by line, none longer than ours may be."""
+        """Yield the lines; StorageError for one that is longer than ours may be."""
         most = max(len(_line(self._header)), limits.current().text_bytes)
         while line := self._file.readline(most + 1):
             if len(line) > most:
@@ -219,7 +238,10 @@ class ResultsFile:
             yield line
 
     def _add(self, line: bytes, number: int) -> None:
-        """Take the record of a line; StorageError for one that is not whole or is of no point."""
+        """Keep the record of a line; StorageError for one that is not whole or is of no point.
+
+        Of two records of one point the later one counts.
+        """
         content, _, digest = line.rpartition(_DIGEST)
         if digest != self._digest(content):
             raise self._foreign(
@@ -233,16 +255,18 @@ class ResultsFile:
         self.records[point] = record
 
     def _row(self, point: int, record: Record) -> bytes:
+        """Write the line of a record, which ends in its digest."""
         content = _line({"point": point, **record}).removesuffix(b"}\n")
         return content + _DIGEST + self._digest(content)
 
     def _digest(self, content: bytes) -> bytes:
-        """The end of a row: a digest of the question (the header) and of what the row says."""
+        """Return the end of a row: a digest of the header and of what the row says."""
         digest = self._question.copy()
         digest.update(content)
         return digest.hexdigest()[:32].encode() + b'"}\n'
 
     def _parsed(self, line: bytes, number: int) -> Record:
+        """Read the JSON object of a line; StorageError for a line that is none."""
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
@@ -252,19 +276,23 @@ class ResultsFile:
         return value
 
     def _foreign(self, fault: str) -> StorageError:
+        """Make the error of a file that is not ours, or not as we wrote it."""
         return StorageError(
             f"results file {self.path}: {fault}; nothing was changed in it",
             remedy="name another file, or remove this one",
         )
 
     def add(self, records: dict[int, Record]) -> None:
-        """Append the records; they are on the disk when this returns."""
+        """Append the records, which are on the disk when this returns; StorageError if not."""
         self._write([self._row(point, record) for point, record in records.items()])
         self.records.update(records)
 
     @contextmanager
     def _errors_shown(self, remedy: Callable[[], str]) -> Iterator[None]:
-        """What the system says is wrong with the file, as our error."""
+        """Raise what the system says is wrong with the file as a StorageError.
+
+        `remedy` makes its remedy, and is called only then.
+        """
         try:
             yield
         except OSError as error:
@@ -273,6 +301,7 @@ class ResultsFile:
             ) from None
 
     def _write(self, lines: list[bytes]) -> None:
+        """Append lines, down to the disk; a StorageError says how many points are safe."""
         before = os.fstat(self._file.fileno()).st_size
         safe = f"{len(self.records):,} of {self._header['points']:,} points are safe"
         room = "make room and run the same sweep again to go on"
@@ -283,7 +312,10 @@ class ResultsFile:
             os.fsync(self._file.fileno())
 
     def finish(self) -> None:
-        """Put the lines into the order of the points, at one stroke."""
+        """Put the lines into the order of the points, by replacing the file at one stroke.
+
+        The file replaced is no longer the one that is locked. A StorageError leaves it as it was.
+        """
         ordered = [self._row(point, self.records[point]) for point in sorted(self.records)]
         content = b"".join([_line(self._header), *ordered])
         sorted_file = self.path.with_name(self.path.name + ".sorted")
@@ -311,7 +343,7 @@ class ResultsFile:
 
 @functools.cache
 def source_digest(package: Path = Path(__file__).parents[1]) -> str:
-    """A digest of all that computes a value: every module of the package, by name and text.
+    """Compute a SHA-256 digest of every module of the package, by name and text, in hex.
 
     In a file's header it keeps answers of two states of the formulas apart.
     """
@@ -323,6 +355,7 @@ def source_digest(package: Path = Path(__file__).parents[1]) -> str:
 
 
 def _line(record: Record) -> bytes:
+    """Write a record as a line of JSON."""
     return json.dumps(record).encode() + b"\n"
 
 
@@ -331,12 +364,22 @@ def _line(record: Record) -> bytes:
 #: A value of an axis, or several.
 Values: TypeAlias = Numeric | Iterable[Numeric]
 
-_LEAST, _MOST = 25, 100  # points sent to a worker at a time
-_SHARE = 64  # of those that are left: the last tasks are small, so that all end together
-_PENDING = 64  # tasks under way at a time
-_SHOWN = 3  # points in the repr of a sweep
-_ROWS = 20  # in its card
-_PRINTED = 40  # on a terminal
+#: A worker is sent at least this many points at a time, unless fewer are left.
+_LEAST_POINTS = 25
+#: It is sent at most this many points at a time, so that finished ones are kept soon.
+_MOST_POINTS = 100
+#: Between the two it is sent the points left over this: the last tasks are small, so that all end
+#: together.
+_TASKS_AHEAD = 64
+#: At most this many tasks are under way in an executor.
+_PENDING_TASKS = 64
+#: The repr of a sweep shows this many points.
+_REPR_ROWS = 3
+#: Its card in a notebook shows this many points.
+_CARD_ROWS = 20
+#: A terminal shows this many points.
+_SCREEN_ROWS = 40
+#: A table has these columns after those of its axes.
 COLUMNS = (
     "value", "lower", "upper", "kind", "certified", "order", "optimal", "theorems", "how",
     "error",
@@ -387,11 +430,12 @@ class Sweep(Sequence[Record]):
     def __repr__(self) -> str:
         head = f"Sweep of {len(self):,} points over {', '.join(self.axes)}"
         lines = [f"<{'; '.join(filter(None, [head, self.about]))}>"]
-        lines += map(self._line, self[:_SHOWN])
-        rest = len(self) - _SHOWN
+        lines += map(self._line, self[:_REPR_ROWS])
+        rest = len(self) - _REPR_ROWS
         return "\n  ".join([*lines, f"… and {rest:,} more"] if rest > 0 else lines)
 
     def _line(self, record: Record) -> str:
+        """Write the parameters of a record, and its value or its error."""
         point = ", ".join(f"{name}={record[name]}" for name in self.axes)
         if "value" not in record:
             return f"{point}: {record['error']}"
@@ -402,27 +446,30 @@ class Sweep(Sequence[Record]):
         how = "how" if any("how" in record for record in records) else "theorems"
         names = [*self.axes, "value", "kind", how, "error"]
         columns = [name for name in names if any(record.get(name) for record in records)]
-        rows = ([record.get(name, "") for name in columns] for record in records[:_ROWS])
-        rest = len(self) - _ROWS
+        rows = ([record.get(name, "") for name in columns] for record in records[:_CARD_ROWS])
+        rest = len(self) - _CARD_ROWS
         more = f"… and {rest:,} more" if rest > 0 else ""
         below = filter(None, [more, f"relation: {self.about}"])
         return grid(columns, rows, "; ".join(below))
 
     def _screen_(self) -> Iterator[Part]:
-        """The first records as a table, how many more there are, and the relation."""
+        """Yield the first records as a table, how many more there are, and the relation."""
         number = {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[self._ask]
         yield Tabled(
             (*self.axes, f"{number} (rounded safely)", "kind", "how"),
-            ([record[name] for name in self.axes] + _cells(record) for record in self[:_PRINTED]),
+            (
+                [record[name] for name in self.axes] + _cells(record)
+                for record in self[:_SCREEN_ROWS]
+            ),
         )
-        if len(self) > _PRINTED:
-            yield (f"… and {len(self) - _PRINTED:,} more; --csv or --file keeps them all")
+        if len(self) > _SCREEN_ROWS:
+            yield (f"… and {len(self) - _SCREEN_ROWS:,} more; --csv or --file keeps them all")
         if self.errors:
             yield (f"{len(self.errors):,} points have no answer; their error says why")
         yield f"relation: {self.about}"
 
     def as_dict(self) -> list[Record]:
-        """The records for JSON."""
+        """Return the records for JSON."""
         return list(self)
 
     @property
@@ -444,13 +491,19 @@ class Sweep(Sequence[Record]):
             ) from None
 
     def to_pandas(self) -> DataFrame:
-        """A pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them."""
+        """Make a pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them.
+
+        Raises MissingPackageError without pandas.
+        """
         pandas = arguments.package("pandas", "to_pandas", "pip install pandas, or use to_csv")
         made: DataFrame = pandas.DataFrame(list(self), columns=[*self.axes, *COLUMNS])
         return made
 
     def to_arrow(self) -> ArrowTable:
-        """A pyarrow Table, which Polars, DuckDB and Parquet read; numbers as text."""
+        """Make a pyarrow Table, which Polars, DuckDB and Parquet read; numbers as text.
+
+        Raises MissingPackageError without pyarrow.
+        """
         pyarrow = arguments.package("pyarrow", "to_arrow", "pip install pyarrow, or use to_csv")
         truths = {"certified", "optimal"}
         fields = [
@@ -484,9 +537,9 @@ def sweep(
     where an earlier one stopped. With `progress`, a long sweep reports how far it is, if standard
     error is a terminal.
 
-    `ask` is the question. `by`, `conversion` and `orders` are those of the methods of Node; with
-    a conversion that is named, such as "improved", many points take less time. ε is in nats. A
-    point without an answer is a record
+    `ask` is the question, and `digits` are significant digits of the answers. `by`, `conversion`
+    and `orders` are those of the methods of Node; with a conversion that is named, such as
+    "improved", many points take less time. ε is in nats. A point without an answer is a record
     with an `error`. Raises DomainError for a grid that does not fit, LimitError for too many
     points, and ExecutorError or StorageError, which say what is kept.
 
@@ -540,7 +593,7 @@ def sweep(
 
 
 def _cells(record: Record) -> list[str]:
-    """The value, its side of the truth and how it was found; or why there is none."""
+    """Write the value, its side of the truth and how it was found; or why there is none."""
     if "error" in record:
         return [record["error"], "", ""]
     how = record.get("how") or record["theorems"] or OWN_CURVE
@@ -548,7 +601,11 @@ def _cells(record: Record) -> list[str]:
 
 
 class ParameterGrid:
-    """The points: every combination of the values, the question's own parameter running fastest."""
+    """The points: every combination of the values, the question's own parameter running fastest.
+
+    Raises DomainError where the values are not those of m's symbols and the question's parameter,
+    and LimitError for too many points.
+    """
 
     def __init__(self, m: Node, over: Mapping[sympy.Symbol | str, Values], ask: str) -> None:
         self.m = as_node(m, "sweep")
@@ -583,7 +640,7 @@ class ParameterGrid:
         return math.prod(map(len, self.values.values()))
 
     def parameters(self, point: int) -> dict[str, str]:
-        """The values at a point."""
+        """Return the values at a point, counted from 0, by the names of the axes."""
         chosen = {}
         for name, values in reversed(self.values.items()):
             point, index = divmod(point, len(values))
@@ -591,7 +648,7 @@ class ParameterGrid:
         return {name: chosen[name] for name in self.axes}
 
     def header(self, settings: Record) -> Record:
-        """What a results file must agree with."""
+        """Return what a results file must agree with: the question, and what computes it."""
         return {
             "symacct sweep": 2,
             "version": __version__,
@@ -605,25 +662,36 @@ class ParameterGrid:
     def tasks(
         self, settings: Record, done: Mapping[int, Record]
     ) -> Iterator[tuple[list[int], str]]:
-        """The points not done, some at a time, with the text that asks for them."""
+        """Yield the points that are not done, some at a time, with the text that asks for them.
+
+        The limits in force are part of the text, and hold in the worker.
+        """
         left = (point for point in range(len(self)) if point not in done)
         count = len(self) - len(done)
         task = {"limits": asdict(limits.current()), "settings": settings, **self._expression()}
-        while numbers := list(itertools.islice(left, max(_LEAST, min(count // _SHARE, _MOST)))):
+        while numbers := list(itertools.islice(left, _points_a_task(count))):
             count -= len(numbers)
             questions = [list(self.parameters(point).items()) for point in numbers]
             yield numbers, json.dumps({**task, "questions": questions})
 
     def _expression(self) -> Record:
-        """The expression as text, or the error that every point then has for an answer."""
+        """Return the expression as text, or the error that every point then has for an answer."""
         try:
             return {"expression": self.m.to_json()}
         except SymacctError as error:
             return {"error": f"{type(error).__name__}: {error}"}
 
 
+def _points_a_task(left: int) -> int:
+    """Choose how many points the next task has, of those that are left."""
+    return max(_LEAST_POINTS, min(left // _TASKS_AHEAD, _MOST_POINTS))
+
+
 def _values(name: object, values: Values) -> list[str]:
-    """The values of one axis as exact text."""
+    """Return the values of one axis as exact text.
+
+    Raises DomainError for an axis that has no name or no value, and for a value that is no number.
+    """
     if not isinstance(name, str | sympy.Symbol):
         raise DomainError(f"sweep: found the axis {echo(name)}, needed a symbol or its name")
     texts = [_text(value, str(name)) for value in axis_values(values, str(name))]
@@ -633,6 +701,7 @@ def _values(name: object, values: Values) -> list[str]:
 
 
 def _text(value: Numeric, name: str) -> str:
+    """Return a number as exact text: a user's text as it is, and "inf" for ∞."""
     if exact.is_infinite(value):
         return "inf"
     number = exact.typed_value(value, name)
@@ -640,6 +709,7 @@ def _text(value: Numeric, name: str) -> str:
 
 
 def _orders(orders: str | Iterable[Numeric] | None) -> str | list[str] | None:
+    """Return the orders as text that JSON takes; a name of orders and None stay."""
     listed = arguments.orders(orders)
     return [_text(order, "orders") for order in listed] if isinstance(listed, list) else listed
 
@@ -649,17 +719,24 @@ Result = tuple[list[int], list[Record]]
 
 
 def _here(tasks: Iterator[Task]) -> Iterator[Result]:
+    """Yield the results of the tasks, computed in this process."""
     for numbers, task in tasks:
         yield numbers, json.loads(answer(task))
 
 
 def _elsewhere(tasks: Iterator[Task], executor: Executor) -> Iterator[Result]:
-    """Results as they come, few tasks under way; nothing more is sent after a failure."""
+    """Yield results as they come, with few tasks under way.
+
+    After a failure nothing more is sent; what is under way is still yielded, and then an
+    ExecutorError is raised.
+    """
     pending: dict[Future[str], list[int]] = {}
     failure: ExecutorError | None = None
     try:
         while True:
-            while failure is None and len(pending) < _PENDING and (task := next(tasks, None)):
+            while failure is None and len(pending) < _PENDING_TASKS:
+                if (task := next(tasks, None)) is None:
+                    break
                 try:
                     pending[executor.submit(answer, task[1])] = task[0]
                 except Exception as error:
@@ -682,5 +759,6 @@ def _elsewhere(tasks: Iterator[Task], executor: Executor) -> Iterator[Result]:
 
 
 def _died(error: BaseException) -> ExecutorError:
+    """Make the error of an executor that failed, from the first line of what it says."""
     fault = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
     return ExecutorError(f"the executor failed ({fault})")
