@@ -410,7 +410,7 @@ class _AttainingSide(_Side):
             chi = self.value(l)
         except PrecisionError:
             return None
-        return 1 if chi.lower > 0 else -1
+        return 1 if chi.lower > 0 else -1 if chi.upper < 0 else 0
 
     def value(self, l: int) -> Enclosure:
         return self._chi(l)

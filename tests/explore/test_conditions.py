@@ -29,6 +29,13 @@ MP = mpmath.mp.clone()
 MP.dps = 200
 
 
+def test_a_divergence_that_is_0_is_no_violation():
+    """Nothing is sampled at γ = 0: P = Q, and every χ^l is 0."""
+    report = check_odd_chi(PoissonSubsample(Gaussian(5), 0))
+    assert (report.holds, report.first_violation) == (None, None)
+    assert "in one direction only" in report.reason
+
+
 def finite(seed, size=None):
     rng = random.Random(seed)  # not for secrets
     size = size or rng.randrange(2, 5)
