@@ -19,7 +19,7 @@ from symacct.explore.sweeps import NEEDED, Values, sweep
 from symacct.export.description import pictured
 from symacct.export.figures import legend_above, matplotlib_module, picture
 from symacct.kernel import arguments, limits
-from symacct.kernel.accountant import BY_ORDERS, Accountant
+from symacct.kernel.accountant import BY_ORDERS, Accountant, refuse_symbols
 from symacct.kernel.answer import Bound, Enclosure, bound, rational_float, shortened, to_fraction
 from symacct.kernel.arguments import By
 from symacct.kernel.attached import question
@@ -441,7 +441,8 @@ def phase_transition(m: Node, largest: int = _LAST_ORDER) -> int | None:
 
     Up to about this order ε′(α) = O(αγ²(e^{ε(2)} − 1)) (WBK19, section 1). The order is computed in
     floats. The answer is None if m does not sample exactly one mechanism, or if there is no such
-    order up to `largest`. ε is in nats. Raises DomainError if m is no mechanism.
+    order up to `largest`. ε is in nats. Raises DomainError if m is no mechanism, or if the sample
+    has a symbol without a value.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> phase_transition(PoissonSubsample(Gaussian(5), "1/1000"))
@@ -454,8 +455,8 @@ def takeover(m: Node, largest: int = _LAST_ORDER) -> int | None:
     """Find the first whole order α >= 2 with γ e^{ε(α)} >= 1, where sampling stops helping.
 
     From there on the last term γ^α e^{(α−1)ε(α)} of the sum dominates, and ε′(α) is near ε(α) + log
-    γ. `m` and `largest` are those of `phase_transition`. ε is in nats. Raises DomainError if m is
-    no mechanism.
+    γ. `m` and `largest` are those of `phase_transition`. ε is in nats. Raises the DomainError of
+    `phase_transition`.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> takeover(PoissonSubsample(Gaussian(5), "1/1000"))
@@ -479,6 +480,7 @@ def _first_order(
     if len(sampled) != 1 or sampled[0].gamma == 0:
         return None
     [step] = sampled
+    refuse_symbols(step)
     accountant, rate = Accountant(_DIGITS), step.gamma
     log_rate = (
         math.log(rate.numerator) - math.log(rate.denominator)  # which may be beyond the floats
@@ -498,7 +500,7 @@ def _first_order(
     while beyond - below > 1:
         middle = (below + beyond) // 2
         below, beyond = (below, middle) if is_beyond(middle) else (middle, beyond)
-    return beyond
+    return beyond if beyond <= largest else None
 
 
 # --- the orders that are drawn

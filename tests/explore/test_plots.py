@@ -158,6 +158,10 @@ def test_landmarks():
     assert takeover(PoissonSubsample(Laplace(2), "1/1000")) is None
     assert phase_transition(Gaussian(5)) is None
     assert phase_transition(M, largest=50) is None
+    assert phase_transition(M, largest=111) == 111
+    assert phase_transition(M, largest=110) is None
+    with pytest.raises(DomainError, match="free symbol g"):
+        phase_transition(PoissonSubsample(Gaussian(5), sympy.Symbol("g")))
     marked = [text.get_text() for text in plot(M, range(2, 500)).axes[0].texts]
     assert len(marked) == 2
     assert list(plot(M, range(2, 50)).axes[0].texts) == []
