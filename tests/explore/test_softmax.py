@@ -86,6 +86,9 @@ def test_the_value_lies_between_and_few_orders_are_asked():
 def test_other_mechanisms_are_refused():
     with pytest.raises(sa.AssumptionError, match="two local maxima"):
         softmax_bounds(sa.PoissonSubsample(sa.Laplace(2), "1/1000"), 100)
+    replaced = sa.PoissonSubsample(sa.Gaussian(5), "1/1000", adjacency="replace_one")
+    with pytest.raises(sa.AssumptionError, match="relation replace_one, needed add_remove"):
+        softmax_bounds(replaced, 100)
 
 
 @pytest.mark.parametrize("alpha", [2, 9, 10**6])
