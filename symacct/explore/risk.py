@@ -485,8 +485,12 @@ class Risk:
         """By how much more often a guess may be right under `mu` than it is: the largest of priors.
 
         It says how far the Gaussian trade-off curve is below the true one, and is an upper bound
-        where that is not known. Raises AssumptionError where only a Rényi curve is known.
+        where that is not known. Raises AssumptionError where only a Rényi curve is known, and
+        SoundnessError for risks from below.
         """
+        if self.kind is Kind.LOWER:
+            raise SoundnessError("regret: found a lower bound of the profile, from which none "
+                                 "follows; needed risk(m)")  # fmt: skip
         if self.is_of_curve:
             raise AssumptionError(
                 f"regret: found {echo(self.node)}, of which only a bound on the Rényi curve is "
@@ -604,18 +608,26 @@ class Risk:
     def words(self) -> tuple[str, ...]:
         """A plain sentence for each number that is known, in the order of the table.
 
+        Each says what the risk is at most. Risks from below have no sentences.
+
         >>> from symacct import Gaussian
         >>> risk(Gaussian(50)).words[2].partition("not in the data ")[2]
         'recognises at most 1.06 % of those who are.'
         """
+        if self.kind is Kind.LOWER:
+            return ()
         rows = [(row.name, row.argument, row.most) for row in self._table]
         return _sentences(rows, self.node, self._relation, given(self.least_error))
 
     @property
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """The headers and the rows of the table, with each number rounded to its safe side."""
+        """The headers and the rows of the table, with each number rounded to its safe side.
+
+        The one number of risks from below stands under "at least".
+        """
         has_lower = self.lower is not None
-        headers = ("risk", "at most", *(("at least",) if has_lower else ()), "kind")
+        first = "at least" if self.kind is Kind.LOWER else "at most"
+        headers = ("risk", first, *(("at least",) if has_lower else ()), "kind")
         rows = [
             (
                 name,
@@ -655,7 +667,8 @@ class Risk:
         return grid(*self.cells, "; ".join(below)) + f"<ul>{words}</ul>"
 
     def as_dict(self) -> dict[str, Any]:
-        """The table for JSON."""
+        """Return the table for JSON; the one number of risks from below is "at_least"."""
+        first = "at_least" if self.kind is Kind.LOWER else "at_most"
         return {
             "expression": repr(self.node),
             "relation": str(self._relation),
@@ -663,7 +676,7 @@ class Risk:
             "risks": [
                 {
                     "risk": name,
-                    **({"at_most": most.as_dict()} if isinstance(most, Bound) else {"why": most}),
+                    **({first: most.as_dict()} if isinstance(most, Bound) else {"why": most}),
                     **({"at_least": lower.as_dict()} if isinstance(lower, Bound) else {}),
                 }
                 for name, most, lower in self.rows

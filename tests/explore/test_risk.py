@@ -32,6 +32,7 @@ from symacct import (
     SoundnessError,
     SubsampleWithoutReplacement,
     calibrate_risk,
+    limits,
     plot_risk,
     risk,
 )
@@ -253,6 +254,13 @@ def test_bounds_from_both_sides_where_the_profile_is_not_known():
         assert Fraction(low.rounded()) <= independent.fraction(low.lower)
     with pytest.raises(SoundnessError, match="reconstruction"):
         found.lower.reconstruction("1/10")
+    with pytest.raises(SoundnessError, match="regret"):
+        found.lower.regret
+    with limits(seconds=1):
+        headers, rows = found.lower.cells
+    assert headers == ("risk", "at least", "kind")
+    assert len(rows) > 0
+    assert found.lower.words == ()
 
 
 @pytest.mark.parametrize(
