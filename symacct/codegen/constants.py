@@ -21,15 +21,19 @@ from symacct.kernel.arithmetic.ball import doubled, ends_of, precision, rational
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import text
 
-#: Bits at which a constant is first asked for; they double until both ends round to one float.
+#: A constant is first asked for at this many bits, which double until both ends round to one float.
 _FIRST_BITS = 128
-#: Characters of the formula that the comment beside a constant has at most.
+#: The comment beside a constant has its formula if that has at most this many characters.
 _LONGEST_TEXT = 60
 
 
 @dataclass
 class FloatProgram:
-    """A program whose numbers are all float64; `constants` names those worth a name."""
+    """A program whose numbers are all float64.
+
+    `constants` has, by name, the value of each constant that its formula does not show, and that
+    formula for a comment, which is empty where it is long. `tables` has the tables' entries.
+    """
 
     program: Program
     constants: dict[str, tuple[float, str]]
@@ -37,14 +41,14 @@ class FloatProgram:
 
 
 class _Rounder:
-    """Replaces maximal constant parts of expressions by literals and named constants."""
+    """Replaces the largest constant parts of expressions by literals and named constants."""
 
     def __init__(self) -> None:
         self.constants: dict[str, tuple[float, str]] = {}
         self._names: dict[Expr, str] = {}
 
     def __call__(self, e: Expr) -> Expr:
-        """The expression is rebuilt with its constant parts rounded."""
+        """Rebuild the expression with its constant parts rounded."""
         if is_constant(e):
             return self._constant(e)
         if isinstance(e, Op) and e.name == "ratio" and is_constant(e.args[1]):
@@ -59,6 +63,10 @@ class _Rounder:
         return replace(e, **changes) if changes else e  # type: ignore[type-var]
 
     def _constant(self, e: Expr) -> Expr:
+        """Return a float64 literal where the constant is one, or ±∞ or NaN; else a named constant.
+
+        A named one is correctly rounded.
+        """
         value = rounded(e)
         if not math.isfinite(value) or (isinstance(e, Num) and e.value == value):
             return Num(value)
@@ -70,7 +78,10 @@ class _Rounder:
 
 
 def in_float64(program: Program) -> FloatProgram:
-    """The program with its constants rounded."""
+    """Round the constants of a program, its conditions and its tables to float64.
+
+    Raises PrecisionError for a constant that is not decided within the limit on bits.
+    """
     rounder = _Rounder()
     functions = {
         name: replace(f, cases={kind: rounder(e) for kind, e in f.cases.items()})
@@ -84,7 +95,10 @@ def in_float64(program: Program) -> FloatProgram:
 
 @functools.lru_cache(maxsize=4096)
 def rounded(e: Expr) -> float:
-    """The float64 nearest to a constant: its ball is narrowed until both ends round to one."""
+    """Round a constant to the nearest float64: its ball is narrowed until both ends round to one.
+
+    It is ±∞ where the constant is. Raises PrecisionError within the limit on bits.
+    """
     if isinstance(e, Num):
         return nearest_float(e.value)
     for bits in doubled(_FIRST_BITS):
@@ -104,7 +118,7 @@ def rounded(e: Expr) -> float:
 
 
 def certain(e: Expr) -> arb:
-    """A ball for a constant at the current precision."""
+    """Enclose a constant in a ball at the current precision."""
     if isinstance(e, Num):
         if e.value == -math.inf:
             return arb("-inf")
@@ -114,6 +128,7 @@ def certain(e: Expr) -> arb:
 
 
 def _log(x: arb) -> arb:
+    """Compute log x, which is −∞ at exactly 0."""
     return arb("-inf") if x == 0 else x.log()
 
 
@@ -143,7 +158,7 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "ratio": "/"}
 
 
 def in_words(e: Expr) -> str:
-    """A constant as a person writes it, for a comment."""
+    """Write a constant as a person does, for a comment; it is not code."""
     if isinstance(e, Num):
         return text(e.value) if isinstance(e.value, Fraction) else str(e.value)
     assert isinstance(e, Op)  # noqa: S101  # constants are numbers and functions of them

@@ -42,17 +42,22 @@ from symacct.theory.amplification import wbk19
 # so a theorem written once for every arithmetic gives code in the log domain by itself.
 
 INFINITE = math.inf
-_EXACT_POWER = 64  # a power of a rational up to this one is formed exactly
-_PLAIN_POWER = 4  # a power up to this one is no reason to take logarithms
+#: A power of a rational number up to this one is formed exactly.
+_EXACT_POWER = 64
+#: A power up to this one is no reason to take logarithms.
+_PLAIN_POWER = 4
 ZERO, ONE = (Num(Fraction(n)) for n in (0, 1))
 
 
 class UntraceableError(SymacctError):
-    """A formula asked of a traced number what only a number can tell."""
+    """A formula asked a traced number for what only numbers can tell: there is no code for it."""
 
 
 class Traced:
-    """A real number as an expression, plain or of its log; `low` and `high` tell its sign."""
+    """A real number as an expression, plain or of its log; it lies between `low` and `high`.
+
+    The two bounds tell its sign, and decide comparisons. A number held as its log is >= 0.
+    """
 
     __slots__ = ("high", "log", "low", "plain")
 
@@ -70,7 +75,7 @@ class Traced:
 
     @classmethod
     def of(cls, value: Operand) -> Traced:
-        """An exact rational number or ±∞."""
+        """Make a traced number of an exact rational number or a float, which is ±∞ or NaN."""
         if isinstance(value, Traced):
             return value
         value = value if isinstance(value, float) else Fraction(value)
@@ -80,11 +85,11 @@ class Traced:
     # --- the two forms
 
     def as_plain(self) -> Expr:
-        """The expression of the number itself."""
+        """Write the number itself as an expression."""
         return self.plain if self.plain is not None else Op("exp", (self._log(),))
 
     def as_log(self) -> Expr:
-        """The expression of its logarithm; log x of 1 − y becomes log1p(−y)."""
+        """Write its logarithm as an expression; that of 1 − y is log1p(−y)."""
         if self.log is not None:
             return self.log
         plain = self.as_plain()
@@ -104,12 +109,12 @@ class Traced:
 
     @property
     def is_log(self) -> bool:
-        """Is it held as its logarithm?"""
+        """Is the number held as its logarithm?"""
         return self.log is not None
 
     @property
     def exact(self) -> Fraction | None:
-        """The rational number that it is, where it is known."""
+        """The rational number that it is; None where it is an expression, ±∞ or NaN."""
         if isinstance(self.plain, Num) and isinstance(self.plain.value, Fraction):
             return self.plain.value
         return None
@@ -126,7 +131,7 @@ class Traced:
         return Traced(_negative(self.as_plain()), low=-self.high, high=-self.low)
 
     def __add__(self, other: Operand) -> Traced:
-        """A sum of positive numbers is held as a logarithm if one of them is."""
+        """A sum of numbers >= 0 is held as a logarithm if one of them is. ∞ absorbs the other."""
         other = Traced.of(other)
         if self.exact is not None and other.exact is not None:
             return Traced.of(self.exact + other.exact)
@@ -162,7 +167,7 @@ class Traced:
         return Traced.of(other) + -self
 
     def __mul__(self, other: Operand) -> Traced:
-        """A product of positive numbers is a sum of logarithms if one of them is one; 0·∞ is 0."""
+        """A product of numbers >= 0 is held as a logarithm if one of them is; 0·∞ is 0."""
         other = Traced.of(other)
         if self.exact is not None and other.exact is not None:
             return Traced.of(self.exact * other.exact)
@@ -187,7 +192,10 @@ class Traced:
         return Traced.of(other) * self
 
     def __truediv__(self, other: Operand) -> Traced:
-        """A quotient of positive numbers is a difference of logarithms if one of them is one."""
+        """A quotient of numbers >= 0 is held as a logarithm if one of them is.
+
+        Where the divisor may be 0, it is the function `ratio`, which divides as IEEE 754 does.
+        """
         other = Traced.of(other)
         if other.exact == 1 or (self.is_number(INFINITE) and other.low > 0):
             return self
@@ -206,6 +214,7 @@ class Traced:
         return Traced.of(other) / self
 
     def __pow__(self, other: Operand) -> Traced:
+        """A power is formed by `_whole_power`, or held as y log x; UntraceableError for x < 0."""
         exponent = Traced.of(other)
         power = exponent.exact
         if power is not None and power.denominator == 1:
@@ -220,7 +229,7 @@ class Traced:
         return Traced.of(other) ** self
 
     def _whole_power(self, n: int) -> Traced:
-        """x^n is exact of a rational for small n, else n log x of a positive number."""
+        """Form x^n: exactly of a rational for small n, by log x of an x >= 0, else as it stands."""
         if n == 0:
             return Traced.of(1)
         if n == 1:
@@ -265,12 +274,15 @@ class Traced:
     __hash__ = None  # type: ignore[assignment]  # no key of a table: `remember` is not for these
 
 
-#: What may stand beside a traced number.
+#: These may stand beside a traced number.
 Operand: TypeAlias = Traced | Fraction | int | float
 
 
 def choose(sign: str, left: Traced, right: Traced, then: Traced, other: Traced) -> Traced:
-    """`then` where left < right (or another sign), else `other`."""
+    """Write the choice of `then` where left < right (or another sign), and of `other` elsewhere.
+
+    A NaN, which stands for no answer, has no part in the sign of the result.
+    """
     condition = Compare(sign, left.as_plain(), right.as_plain())
     low = min((x.low for x in (then, other) if x.low == x.low), default=0.0)  # NaN has no sign
     if (then.is_log or other.is_log) and low >= 0:
@@ -279,7 +291,10 @@ def choose(sign: str, left: Traced, right: Traced, then: Traced, other: Traced) 
 
 
 def lesser(xs: list[Traced], name: str = "lesser") -> Traced:
-    """The smallest of the numbers, or the largest for the name "greater"."""
+    """Write the smallest of the numbers, or the largest for the name "greater".
+
+    ∞, or −∞ for the largest, is left out; where one is −∞ (∞) so is the result.
+    """
     neutral = INFINITE if name == "lesser" else -INFINITE
     if any(x.is_number(-neutral) for x in xs):
         return Traced.of(-neutral)
@@ -295,16 +310,17 @@ def lesser(xs: list[Traced], name: str = "lesser") -> Traced:
 
 
 def logged(log: Expr, low: float = 0.0) -> Traced:
-    """The number with this logarithm."""
+    """Make the number with this logarithm, which is at least `low`."""
     return Traced(log=log, low=low)
 
 
 def apply(name: str, *xs: Traced, low: float = -INFINITE) -> Traced:
-    """A function of the runtime."""
+    """Apply a function of the runtime, whose value is at least `low`."""
     return Traced(Op(name, tuple(x.as_plain() for x in xs)), low=low)
 
 
 def _decided(yes: bool, no: bool) -> bool:
+    """Return `yes` where the bounds decide a comparison; UntraceableError where they do not."""
     if yes or no:
         return yes
     raise UntraceableError("which of two numbers is the larger")
@@ -334,14 +350,17 @@ def _times(factor: Expr, log: Expr) -> Expr:
 #
 # What a theorem computes with it is an expression of code.
 
-_SMALL_BINOMIAL = 3  # C(n, k) up to this k is written out
-_NODES = 16  # of a Gauss–Legendre rule; its error on a piece is below 1e-16 of the value
-#: Bits at which what goes into a table is computed: three times those that float64 keeps.
+#: C(n, k) is written out as a product up to this k.
+_SMALL_BINOMIAL = 3
+#: A Gauss–Legendre rule has this many nodes: its error on a piece is below 1e-16 of the value.
+_NODES = 16
+#: What goes into a table is computed at this many bits, three times those that float64 keeps.
 TABLE_BITS = 160
-#: The order up to which a table of differences goes at most: each is an entry of the text.
+#: A table of differences goes at most up to this order: each is an entry of the text.
 _LONGEST_TABLE = 10_000
-MOST_TERMS = 200_000  # of a sum over a grid
-#: Errors of a sum over a grid, in nats below its value.
+#: A sum over a grid has at most this many terms, for code with more of them is of no use.
+MOST_TERMS = 200_000
+#: Errors of a sum over a grid in float64 are to be this many nats below its value: e^−50 is 2e-22.
 _FLOAT_NATS = 50
 
 
@@ -353,17 +372,18 @@ class CodeCurve(Protocol):
     def __call__(self, alpha: Operand) -> Traced: ...
 
     def excesses(self) -> Callable[[Operand], Traced]:
-        """l ↦ e^{(l−1)ε(l)} − 1."""
+        """Return l ↦ e^{(l−1)ε(l)} − 1."""
 
     def function_name(self) -> str:
-        """The name of its function in the code."""
+        """Name its function in the code."""
 
 
 class CodeArithmetic:
     """Numbers that are expressions (see `Traced`), for targets in float64.
 
-    `arguments` are the parameters left open, with their names in the code, each > 0; `rates` are
-    the expressions known to lie below 1. `max_order` ends the tables that some theorems need.
+    `arguments` are the parameters left open, with their names in the code, each > 0. `rates` are
+    the expressions known to lie between 0 and 1. `max_order` ends the tables that some theorems
+    need; beyond it these have no answer. Nothing is certified: the code is measured instead.
     """
 
     certified = False
@@ -383,7 +403,7 @@ class CodeArithmetic:
     # --- the protocol of an arithmetic
 
     def number(self, value: Operand | sympy.Expr) -> Traced:
-        """A rational becomes a literal, a formula an expression, a sampling rate one below 1."""
+        """Trace a number: a rational is a literal, a formula an expression, a rate one below 1."""
         if isinstance(value, Traced):
             return value
         if isinstance(value, int | Fraction):
@@ -469,7 +489,10 @@ class CodeArithmetic:
 
     @contextmanager
     def index(self, low: float = 0.0) -> Iterator[tuple[Var, Traced]]:
-        """A variable for the index of a sum, named by how deep it stands: equal sums are equal."""
+        """Give a variable for the index of a sum, which is at least `low`.
+
+        It is named by how deep it stands, so that equal sums are equal expressions.
+        """
         self._depth += 1
         try:
             variable = Var(f"i_{self._depth}")
@@ -484,7 +507,10 @@ class CodeArithmetic:
         last: Operand,
         ratio: Callable[[Traced], Traced] | None,
     ) -> Traced:
-        """Σ_{i=first}^{last} w_i term(i), w_first = 1, w_i = ratio(i) w_{i−1}."""
+        """Write Σ_{i=first}^{last} w_i term(i), w_first = 1, w_i = ratio(i) w_{i−1}.
+
+        Without a ratio every w_i is 1. UntraceableError for terms that may be negative.
+        """
         first, last = Traced.of(first), Traced.of(last)
         with self.index(first.low) as (name, i):
             value = Traced.of(term(i))
@@ -494,7 +520,10 @@ class CodeArithmetic:
         return logged(RatioSum(name, first.as_plain(), last.as_plain(), step, value.as_log()))
 
     def table(self, entries: list[Traced]) -> Callable[[Traced], Traced]:
-        """A table of constants; gives the entry at an index counted from 0."""
+        """Keep a table of constants, and return the function that reads its entry at an index.
+
+        Indices count from 0. A table of the same entries is kept once.
+        """
         values = tuple(entry.as_plain() for entry in entries)
         names = {entries: name for name, entries in self.tables.items()}
         name = names.get(values) or f"table_{len(self.tables) + 1}"
@@ -503,10 +532,14 @@ class CodeArithmetic:
         return lambda i: Traced(TableEntry(name, i.as_plain()), low=low)
 
     def threshold(self, value: Traced, upwards: bool) -> Traced:
-        """The edge of a domain, rounded so that no order on its far side passes for a near one."""
+        """Return the edge of a domain such that no order on its far side passes for a near one.
+
+        A rational edge is rounded up where orders from it on are beyond (`upwards`), and down where
+        it is the last one within: both tests are then exact for orders in float64. An edge that the
+        code computes is lowered by 2⁻⁵⁰ of itself where it is the last one within.
+        """
         if value.exact is None:
-            slack = Fraction(2**50 + (1 if upwards else -1), 2**50)
-            return value if upwards else value * slack
+            return value if upwards else value * Fraction(2**50 - 1, 2**50)
         nearest = float(value.exact)
         if upwards and Fraction(nearest) < value.exact:
             nearest = math.nextafter(nearest, INFINITY)
@@ -515,18 +548,21 @@ class CodeArithmetic:
         return Traced.of(Fraction(nearest))
 
     def grid_nats(self) -> Traced:
-        """How many nats below a sum over a grid its errors must be."""
+        """Return how many nats below a sum over a grid its errors must be."""
         return Traced.of(_FLOAT_NATS)
 
     def long_sum(self, term: Callable[[Traced], Traced], last: Traced) -> Traced:
-        """Σ term(i) for 0 <= i <= last; no answer where open parameters make that too long."""
+        """Write Σ term(i) for 0 <= i <= last; NaN where open parameters make that too long."""
         total = self.sum(term, 0, last)
         if variables(last.as_plain()) <= {"alpha"}:
             return total
         return choose("<=", last, Traced.of(MOST_TERMS), total, Traced.of(math.nan))
 
     def integral(self, value: Callable[[Traced], Traced], pieces: Traced) -> Traced:
-        """∫_0^1 value(z) dz of a function smooth on equally many pieces, by Gauss–Legendre."""
+        """Write ∫_0^1 value(z) dz by a Gauss–Legendre rule on each of `pieces` equal pieces.
+
+        The function has to be >= 0, and smooth on each piece.
+        """
         nodes, weights = (self.table(column) for column in _legendre())
 
         def piece(k: Traced) -> Traced:
@@ -537,7 +573,11 @@ class CodeArithmetic:
         return self.weighted_sum(piece, 0, pieces - 1, None) / pieces
 
     def differences(self, eps: CodeCurve, reach: int) -> Callable[[Traced], Traced]:
-        """l ↦ B(ε,l) at even l up to `reach` times max_order + 1: float64 cannot form them."""
+        """Return l ↦ B(ε,l), read from a table at even l up to `reach` times max_order.
+
+        float64 cannot form them, so balls do. UntraceableError for open parameters, and for a table
+        that is too long.
+        """
         if eps.node.free_symbols:
             raise UntraceableError(
                 "the forward differences of Theorem 27, which float64 cannot form",
@@ -559,7 +599,10 @@ class CodeArithmetic:
 
 
 class DigitsArithmetic(CodeArithmetic):
-    """Code for mpmath, whose precision is known only when the code runs."""
+    """The arithmetic of code for mpmath, whose precision is known only when the code runs.
+
+    Edges, integrals and differences are computed there, at that precision.
+    """
 
     def threshold(self, value: Traced, upwards: bool) -> Traced:
         return value
@@ -577,12 +620,12 @@ class DigitsArithmetic(CodeArithmetic):
 
 
 def middle(ball: arb) -> Fraction | float:
-    """The midpoint of a narrow ball, exactly."""
+    """Return the midpoint of a narrow ball, exactly; ∞ for a ball that is not finite."""
     return rational(ball) if ball.is_finite() else INFINITY
 
 
 def _legendre() -> tuple[list[Traced], list[Traced]]:
-    """Nodes and weights of the Gauss–Legendre rule on [0, 1]."""
+    """Compute the nodes and weights of the Gauss–Legendre rule on [0, 1], in increasing index."""
     nodes, weights = [], []
     with precision(TABLE_BITS):
         for k in range(_NODES):

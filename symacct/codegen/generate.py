@@ -45,20 +45,28 @@ from symacct.kernel.theorem_registry import Theorem, all_named, theorems
 from symacct.results.written import Written
 from symacct.version import __version__
 
-_MARGIN = 8  # the margin stated is so many times the largest error found …
-_SMALLEST_MARGIN = Fraction(1, 10**14)  # … and at least this: other C libraries round otherwise
-_DENSE = 256  # float64 is measured at so many whole orders, see `orders`
-#: Decimal digits at which code for mpmath is measured: as many as a float has, and many more.
+#: The margin stated is this many times the largest relative error found, which is no bound.
+_ERRORS_A_MARGIN = 8
+#: The margin is at least this relative error: other math libraries round differently.
+_SMALLEST_MARGIN = Fraction(1, 10**14)
+#: float64 is measured at whole orders up to this one, see `orders`.
+_DENSE = 256
+#: Code for mpmath is measured at these decimal digits: as many as a float has, and many more.
 _MEASURED_DIGITS = (15, 50)
-_FEWER_POINTS = 5  # mpmath is measured at so many times fewer orders, at each precision
-#: A name that every language takes: letters, digits, and single underscores between them.
+#: mpmath is measured at this many times fewer orders, at each precision.
+_FEWER_POINTS = 5
+#: Every language takes such a name: letters, digits, and single underscores between them.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
+#: These names stand for something else in the code, so a parameter of such a name is renamed.
 _INTERNAL_NAMES = re.compile(
     r"(alpha|x|last|top|total|weight|scale|value|known|mpf?|np|[a-z]+_\d+)$"
 )
-_FEW_SAMPLES = 3  # of the parameters left open, where the user names none
+#: Code for mpmath is measured at about this many samples of the parameters left open, where the
+#: user names none.
+_FEW_SAMPLES = 3
 
-_TINY = Fraction(1, 10**300)  # an accuracy is a float64 as well
+#: An accuracy lies between this and its inverse, for it is written as a float64 as well.
+_TINY = Fraction(1, 10**300)
 
 
 @question(Node, "code")
@@ -72,16 +80,17 @@ def code(
     points: int = 100,
     at: Mapping[str | sympy.Symbol, Iterable[Numeric]] | None = None,
 ) -> str:
-    """The text of a function of α, in another language, that computes ε(α) in nats.
+    """Write the text of a function of α, in another language, that computes ε(α) in nats.
 
     `target` is "numpy", "mpmath", "python" (standard library only) or "c" (C99, <math.h>). The
     function needs no other file of ours. Its error is measured against certified values, and
     its header says where and how large it was; a measured error is no bound.
     `max_order` is the largest finite order that the function answers. `accuracy` is the largest
-    relative error allowed. `points` is the number of orders at which the error is measured.
-    `at` gives ranges to open symbols, such as {"sigma": [1, 5]}; outside of them the function
-    gives no answer. Raises DomainError for a curve that cannot be written, and PrecisionError if
-    the error is larger than allowed.
+    relative error allowed of float64; code for mpmath is measured to 2 digits less than it has.
+    `points` is about the number of orders at which the error is measured.
+    `at` gives values to open symbols, such as {"sigma": [1, 5]}; outside of their range the
+    function gives no answer. Raises DomainError for a curve that cannot be written, and
+    PrecisionError if the error is larger than allowed.
 
     >>> from symacct import Gaussian
     >>> "double rdp(double alpha)" in Gaussian(5).code("c")
@@ -111,7 +120,11 @@ def code(
 
 @dataclass(frozen=True)
 class _Request:
-    """The code asked for: of what, measured at which parameters, up to which order."""
+    """The code asked for: m's curve by the theorem `by`, up to the order `last`.
+
+    `names` are the open symbols' names in the code, and `tried` the values of these at which the
+    code is measured. Equal requests share one program and one measurement in float64.
+    """
 
     m: Node
     by: By
@@ -123,10 +136,14 @@ class _Request:
         return hash((self.m, self.by, self.last))
 
     def in_float64(self, writer: type[Writer], count: int, needed: Fraction) -> str:
-        """The text, with the margin that was measured."""
+        """Write code in float64, measured at about `count` orders, with its margin.
+
+        Raises PrecisionError where the error, or an eighth of the smallest margin, is above
+        `needed`.
+        """
         program, result = _in_float64(self, count, needed, tuple(theorems()))
-        margin = max(_MARGIN * result.error, _SMALLEST_MARGIN)
-        if margin > _MARGIN * needed:
+        margin = max(_ERRORS_A_MARGIN * result.error, _SMALLEST_MARGIN)
+        if margin > _ERRORS_A_MARGIN * needed:
             raise PrecisionError(
                 f"code: found a margin of {float(margin):.1e}, needed {float(needed):.1e}"
             )
@@ -135,14 +152,17 @@ class _Request:
             f"{stated} is the margin, measured and no bound: the largest relative error of "
             f"{result.values} values{_of_box(result)} was {rounded_up(result.error)}, at "
             f"order {float(result.order):.7g}, by the same operations in Python's float64 "
-            f"against certified enclosures; the margin is {_MARGIN} times that and at least "
-            "1e-14, because other math libraries round differently"
+            f"against certified enclosures; the margin is {_ERRORS_A_MARGIN} times that and at "
+            f"least {float(_SMALLEST_MARGIN):.0e}, because other math libraries round differently"
         )
         facts = self.facts(writer.language, program.program, result, stated, how)
         return writer.document(program, facts)
 
     def in_digits(self, writer: type[Writer], count: int) -> str:
-        """The text for mpmath, measured at a few precisions."""
+        """Write code for mpmath, measured at a few precisions to 10^(2 − digits).
+
+        Raises PrecisionError where the error is larger.
+        """
         program = self.traced(DigitsArithmetic)
         machine = DigitsMachine(program)
         alphas = orders(max(20, count // _FEWER_POINTS), self.last)
@@ -165,7 +185,7 @@ class _Request:
         return writer.document(program, self.facts(writer.language, program, result, "", how))
 
     def traced(self, arithmetic: type[CodeArithmetic]) -> Program:
-        """The program, which has no answer outside the box of parameters that is measured."""
+        """Trace the program, which has no answer outside the box of parameters measured."""
         program = trace(self.m, self.by, self.names, arithmetic, self.last)
         for name, ends in box(self.tried).items():
             low, high = map(Num, ends)
@@ -173,13 +193,13 @@ class _Request:
         return program
 
     def measured(self, epsilon: Epsilon, alphas: list[Order], accuracy: Fraction) -> Measured:
-        """The error of the code at the orders asked."""
+        """Measure the code's error at the orders; PrecisionError above `accuracy`."""
         return measured(self.m, self.by, self.names, epsilon, self.tried, alphas, accuracy)
 
     def facts(
         self, language: str, program: Program, result: Measured, margin: str, how: str
     ) -> Facts:
-        """What the header says."""
+        """Collect what the header says; `margin` is a literal, `how` says how it was measured."""
         m, text = self.m, repr(self.m)
         leaves = [node for node in m.walk() if not node.children and node.claim.sources]
         labelled = [
@@ -211,7 +231,10 @@ class _Request:
 def _in_float64(
     request: _Request, count: int, needed: Fraction, known: tuple[Theorem, ...]
 ) -> tuple[FloatProgram, Measured]:
-    """The program and its error, while the theorems `known` are all: one for every language."""
+    """Make the program in float64 and measure its error, once for every language.
+
+    `known` is part of the key: with other theorems registered another one may be the best.
+    """
     program = in_float64(request.traced(CodeArithmetic))
     machine = FloatMachine(program)
 
@@ -222,9 +245,11 @@ def _in_float64(
 
 
 def _of_box(result: Measured) -> str:
+    """Say at how many points of the box the code was measured; empty without open parameters."""
     return f" at {len(result.samples)} points of the box" if any(result.samples) else ""
 
 
+#: The header says of each kind what its numbers are.
 _KINDS = {
     "exact": "the supremum over everything that fits the description",
     "upper": "an upper bound at some order at least, exact or upper at the others",
@@ -234,12 +259,16 @@ _KINDS = {
 
 
 def _cited(theorem: Theorem) -> str:
+    """Name a theorem with its source, its statement and what it assumes, for the header."""
     statement = " ".join(theorem.statement.split())
     return f"{theorem.name} ({theorem.source}): {statement}. Assumes {theorem.assumes}."
 
 
 def _names(m: Node) -> dict[sympy.Symbol, str]:
-    """A name in the code for every open parameter: its own, if every language takes it."""
+    """Name every open parameter in the code: its own name, if every language takes it.
+
+    Another one is arg_1, arg_2 and so on, by its place among the sorted symbols.
+    """
     names: dict[sympy.Symbol, str] = {}
     for symbol in sorted(m.free_symbols, key=lambda s: (s.name, repr(s))):
         name = symbol.name
@@ -250,6 +279,7 @@ def _names(m: Node) -> dict[sympy.Symbol, str]:
 
 
 def _is_name(name: str) -> bool:
+    """Does every language take the name: at most 31 characters, and no word of its own?"""
     reserved = any(name in target.words.split() for target in TARGETS.values())
     return _NAME.fullmatch(name) is not None and not reserved and len(name) <= 31
 

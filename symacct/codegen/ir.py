@@ -19,10 +19,10 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 class Expr:
-    """Any of the expressions below."""
+    """An expression of real numbers, of which the program's functions are made."""
 
     def parts(self) -> Iterator[Expr]:
-        """The expressions this one is made of, in order."""
+        """Yield the expressions that this one is made of, in order."""
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             for part in value if isinstance(value, tuple) else (value,):
@@ -32,7 +32,7 @@ class Expr:
 
 @dataclass(frozen=True)
 class Num(Expr):
-    """An exact rational number, or a float: ±∞ or NaN."""
+    """An exact rational number, or a float: ±∞, or NaN for no answer."""
 
     value: Fraction | float
 
@@ -46,7 +46,7 @@ class Var(Expr):
 
 @dataclass(frozen=True)
 class Op(Expr):
-    """A function of the runtime, or an operator, of its arguments."""
+    """A function of the runtime, or one of `OPERATORS`, of its arguments."""
 
     name: str
     args: tuple[Expr, ...]
@@ -63,7 +63,7 @@ class Compare(Expr):
 
 @dataclass(frozen=True)
 class If(Expr):
-    """The one value or the other."""
+    """`then` where the condition holds, and `other` elsewhere."""
 
     condition: Compare
     then: Expr
@@ -88,7 +88,10 @@ class TableEntry(Expr):
 
 @dataclass(frozen=True)
 class RatioSum(Expr):
-    """log Σ_{i=first}^{last} w_i e^{log_term(i)}, with w_first = 1 and w_i = ratio(i) w_{i−1}."""
+    """log Σ_{i=first}^{last} w_i e^{log_term(i)}, with w_first = 1 and w_i = ratio(i) w_{i−1}
+
+    Without a ratio every w_i is 1. A sum of no terms is log 0 = −∞.
+    """
 
     index: Var
     first: Expr
@@ -99,7 +102,10 @@ class RatioSum(Expr):
 
 @dataclass(frozen=True)
 class UnitIntegral(Expr):
-    """log ∫_0^1 e^{log_term(z)} dz, smooth on each of equally many pieces."""
+    """log ∫_0^1 e^{log_term(z)} dz, of a function smooth on each of `pieces` equal pieces
+
+    Code for mpmath alone has it; in float64 an integral is a sum.
+    """
 
     index: Var
     pieces: Expr
@@ -108,14 +114,17 @@ class UnitIntegral(Expr):
 
 @dataclass(frozen=True)
 class Difference(Expr):
-    """log Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)} at an even order l, digits permitting."""
+    """log Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)} at an even order l
+
+    Code for mpmath alone has it; it is NaN where the digits do not suffice.
+    """
 
     function: str
     order: Expr
 
 
 def walk(e: Expr) -> Iterator[Expr]:
-    """Every expression inside `e`, itself first; what occurs twice comes twice."""
+    """Yield every expression inside `e`, itself first; what occurs twice comes twice."""
     stack = [e]
     while stack:
         part = stack.pop()
@@ -124,7 +133,7 @@ def walk(e: Expr) -> Iterator[Expr]:
 
 
 def variables(e: Expr) -> frozenset[str]:
-    """The names that stand free in `e`: indices of its own sums are bound."""
+    """Find the names that stand free in `e`: indices of its own sums and integrals are bound."""
     if isinstance(e, Var):
         return frozenset({e.name})
     free: frozenset[str] = frozenset().union(*(variables(part) for part in e.parts()))
@@ -139,5 +148,5 @@ def is_constant(e: Expr) -> bool:
     return isinstance(e, Num)
 
 
-#: What depends on the precision of the numbers, and is no constant of the expression.
+#: These functions depend on the precision of the numbers, and are no constants.
 MEASURES = frozenset({"log_precision"})

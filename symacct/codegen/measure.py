@@ -35,7 +35,8 @@ from symacct.kernel.node import Node
 Names = dict[str, Number]
 Compiled = Callable[[Names], Number]
 
-_MOST_VALUES = 10**6  # remembered
+#: A machine remembers at most this many values of calls, and then forgets all of them.
+_MOST_VALUES = 10**6
 
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -46,7 +47,11 @@ _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class Machine:
-    """Runs a program in one sort of numbers, those of a runtime module."""
+    """Runs a program in one sort of numbers, by the functions of a runtime module.
+
+    `constants` are the values of named constants. Values of calls are remembered at one point of
+    the open parameters.
+    """
 
     runtime: Any
 
@@ -58,7 +63,11 @@ class Machine:
         self._point: Names = {}
 
     def epsilon(self, alpha: Number, point: Mapping[str, Exact | float]) -> Number:
-        """ε at an order, for these values of the parameters left open; NaN for no answer."""
+        """Compute ε at an order, for these values of the parameters left open.
+
+        NaN stands for no answer: outside the box, or in a class of orders that has no case. The
+        largest order is not checked.
+        """
         named = {**self.constants, **{k: self.number(v) for k, v in point.items()}}
         if named != self._point or len(self._values) > _MOST_VALUES:
             self._values.clear()
@@ -69,7 +78,7 @@ class Machine:
         return self.call(self.program.main, self.number(alpha))
 
     def call(self, name: str, alpha: Number) -> Number:
-        """A function of the program at an order, remembered."""
+        """Compute a function of the program at an order, and remember it; NaN without a case."""
         key = self.question(name, alpha)
         if key not in self._values:
             kind = order_kind(alpha)
@@ -81,25 +90,25 @@ class Machine:
         return self._values[key]
 
     def question(self, name: str, alpha: Number) -> tuple[object, ...]:
-        """What the value of a call depends on."""
+        """Return what the value of a call depends on at this point."""
         return name, alpha
 
     def compiled(self, e: ir.Expr) -> Compiled:
-        """The expression as a function of the values of its names."""
+        """Compile the expression to a function of the values of its names, once."""
         if e not in self._compiled:
             self._compiled[e] = self._compile(e)
         return self._compiled[e]
 
     def number(self, value: Exact | float) -> Number:
-        """A number of this machine."""
+        """Make a number of this machine, rounded to its precision."""
         raise NotImplementedError
 
     def entry(self, table: str, index: Number) -> Number:
-        """An entry of a table."""
+        """Read an entry of a table, at an index counted from 0."""
         raise NotImplementedError
 
     def sum(self, e: ir.RatioSum) -> Compiled:
-        """The loop of a sum."""
+        """Compile the loop of a sum, which returns the logarithm of the sum."""
         raise NotImplementedError
 
     def _compile(self, e: ir.Expr) -> Compiled:
@@ -128,7 +137,7 @@ class Machine:
         return self.special(e)
 
     def special(self, e: ir.Expr) -> Compiled:
-        """What only some machines know."""
+        """Compile what only some machines know; TypeError here."""
         raise TypeError(f"no {type(e).__name__} here")
 
     def _operation(self, e: ir.Op) -> Compiled:
@@ -144,7 +153,7 @@ class Machine:
 
 
 class FloatMachine(Machine):
-    """float64, as the Python target computes."""
+    """Runs a program in float64, as the Python target computes."""
 
     runtime = plain
 
@@ -180,7 +189,7 @@ class FloatMachine(Machine):
 
 
 class DigitsMachine(Machine):
-    """Numbers of mpmath at `bits` bits, as the mpmath target computes at that precision."""
+    """Runs a program at the precision of `digits.mp`, as the mpmath target computes there."""
 
     runtime = digits
 
@@ -246,7 +255,7 @@ class DigitsMachine(Machine):
 
 
 def order_kind(alpha: Number) -> str:
-    """The class of orders that decides which case of a function answers."""
+    """Return the class of an order >= 1, which decides which case of a function answers."""
     if alpha == 1:
         return "one"
     if alpha == math.inf:
@@ -258,30 +267,37 @@ def order_kind(alpha: Number) -> str:
 
 # --- the comparison
 
-_SPARE_DIGITS = 8  # certified digits beyond the accuracy that is measured
-#: The golden section, whose multiples spread evenly over [0, 1).
+#: Certified values have this many digits more than the accuracy that is measured.
+_SPARE_DIGITS = 8
+#: Multiples of the golden section spread evenly over [0, 1).
 _GOLDEN = (math.sqrt(5) - 1) / 2
-_GRAIN = 2**20  # fractional orders are multiples of 1/this: exact in float64
+#: Fractional orders are multiples of one over this: they are exact in float64.
+_GRAIN = 2**20
 
-#: Between what values parameters may be left open, where the user names none; exact in float64.
+#: Parameters of these names are measured at these values where the user names none, and may be
+#: left open between them. The values are exact in float64.
 _BOXES: dict[str, tuple[Fraction, ...]] = {
     "gamma": (Fraction(1, 2**20), Fraction(1, 16), Fraction(3, 4)),
     "p": (Fraction(1, 16), Fraction(9, 16), Fraction(15, 16)),
     "omega": (Fraction(16), Fraction(64)),
     **dict.fromkeys(("rho", "xi", "epsilon"), (Fraction(1, 1024), Fraction(1, 16), Fraction(2))),
 }
+#: Any other parameter is measured at these values where the user names none.
 _USUAL_BOX = (Fraction(1, 2), Fraction(2), Fraction(128))
 
-_USUAL_SAMPLES = 27  # combinations of values of the parameters, where the user names none
-#: Combinations of the values that a user names, at most.
+#: About this many combinations of values are measured where the user names none.
+_USUAL_SAMPLES = 27
+#: A user may name values with at most this many combinations.
 _MOST_SAMPLES = 1000
-_INSIDE = 9  # points inside the box, beside the combinations
+#: This many points inside the box are measured beside the combinations.
+_INSIDE = 9
 
-#: How often orders around the worst one are tried, and how far they are from it.
+#: Orders around the worst one are tried this many times.
 _REFINEMENTS = 3
+#: They are this far from it, up and down.
 _NEIGHBOURS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 3, 5, 8)
 
-#: What code gives: a float, or an mpf.
+#: Code answers with a float, or an mpf.
 Value: TypeAlias = float | mpmath.mpf
 Point = dict[str, Fraction]
 Epsilon = Callable[[Order, Point], Value]
@@ -291,7 +307,11 @@ Pair = tuple[Order, Sample]
 
 @dataclass(frozen=True)
 class Measured:
-    """The largest relative error found, where, over how many values; and what was claimed."""
+    """The largest relative error that was found, and the order at which it was found.
+
+    It is over `values` certified values, at all of the `samples`. `claims` has what is claimed at
+    each class of orders. It is measured, and is no bound on other errors.
+    """
 
     error: Fraction
     order: Order
@@ -307,7 +327,11 @@ class Measured:
 
 
 def orders(count: int, max_order: int, dense: int = 8) -> list[Order]:
-    """Orders in [1, max_order] and ∞: whole ones up to `dense`, and `count` even in log α − 1."""
+    """List orders in [1, max_order] and ∞: whole ones, and about `count` spread over log(α − 1).
+
+    Of the whole orders up to `dense` it has all of the first quarter and every third of the others.
+    Fractional orders are exact in float64. They begin at 1 + 2⁻²⁰.
+    """
     whole = [*range(2, dense // 4 + 2), *range(dense // 4 + 2, dense + 1, 3)]
     fixed: list[Order] = [1, INFINITY, *(l for l in whole if l < max_order), max_order]
     fixed += [1 + Fraction(1, 2**k) for k in (1, 4, 10, 20)]
@@ -329,7 +353,12 @@ def orders(count: int, max_order: int, dense: int = 8) -> list[Order]:
 def samples(
     m: Node, arguments: Mapping[sympy.Symbol, str], at: Mapping[str, Iterable[Fraction]]
 ) -> list[Point]:
-    """The values of the parameters left open at which the code is measured."""
+    """List the values of the parameters left open at which the code is measured.
+
+    They are the combinations of the values `at` that the user names, or of usual ones, and points
+    inside their box. Those for which there is no such mechanism are left out. Raises DomainError
+    for too many combinations. Without open parameters there is one sample, with no values.
+    """
     if not arguments:
         return [{}]
     columns = [tuple(at.get(name, _usual(m, s))) for s, name in arguments.items()]
@@ -347,7 +376,7 @@ def samples(
 
 
 def _row(columns: list[tuple[Fraction, ...]], k: int) -> list[Fraction]:
-    """The k-th combination of one value of each column."""
+    """Return the k-th combination of one value of each column, counted from 0."""
     row = []
     for column in columns:
         k, place = divmod(k, len(column))
@@ -356,14 +385,17 @@ def _row(columns: list[tuple[Fraction, ...]], k: int) -> list[Fraction]:
 
 
 def _inside(columns: list[tuple[Fraction, ...]], k: int) -> list[Fraction]:
-    """The k-th of some points evenly spread over the box, by logarithms."""
+    """Return the k-th of points that are evenly spread over the box, by logarithms."""
     shares = [(k * (index + 1) ** 0.5 * _GOLDEN) % 1.0 for index in range(len(columns))]
     ends = [(min(column), max(column)) for column in columns]
     return [between(low, high, share) for (low, high), share in zip(ends, shares, strict=True)]
 
 
 def between(low: Fraction, high: Fraction, share: float) -> Fraction:
-    """low^{1−share} high^share, as a float64 that is not beyond them; evenly if one is not > 0."""
+    """Interpolate low^{1−share} high^share, as a float64 that is not beyond the two ends.
+
+    If `low` is not > 0, it is low + share (high − low). Both ends have to be float64.
+    """
     if low > 0:
         near = Fraction(float(low) * float(high / low) ** share)
     else:
@@ -372,7 +404,7 @@ def between(low: Fraction, high: Fraction, share: float) -> Fraction:
 
 
 def box(tried: Sequence[Point]) -> dict[str, tuple[Fraction, Fraction]]:
-    """The smallest and largest value of each parameter left open."""
+    """Find the smallest and the largest value of each parameter left open, by its name."""
     return {
         name: (min(point[name] for point in tried), max(point[name] for point in tried))
         for name in (tried[0] if tried else {})
@@ -380,14 +412,14 @@ def box(tried: Sequence[Point]) -> dict[str, tuple[Fraction, Fraction]]:
 
 
 def few_of(tried: list[Point], count: int) -> list[Point]:
-    """About `count` of them, and more if their box needs it: it is the box of all."""
+    """Choose about `count` of the samples, and more if that takes: their box is the box of all."""
     ends = [pick(tried, key=itemgetter(name)) for name in box(tried) for pick in (min, max)]
     thinned = [*ends, *tried[:: 1 + len(tried) // count]][: max(count, len(ends))]
     return [point for k, point in enumerate(thinned) if point not in thinned[:k]]
 
 
 def _usual(m: Node, symbol: sympy.Symbol) -> tuple[Fraction, ...]:
-    """Values for a symbol, by the parameter it stands in."""
+    """Choose usual values for a symbol, by the first parameter that it stands in."""
     for node in m.walk():
         for name, value in node.parameters().items():
             if isinstance(value, sympy.Expr) and symbol in value.free_symbols:
@@ -396,7 +428,7 @@ def _usual(m: Node, symbol: sympy.Symbol) -> tuple[Fraction, ...]:
 
 
 def substituted(m: Node, arguments: Mapping[sympy.Symbol, str], point: Point) -> Node:
-    """The node with numbers for the parameters left open."""
+    """Put numbers for the parameters left open into the node; its errors where it cannot be."""
     return m.subs({symbol: point[name] for symbol, name in arguments.items()}) if point else m
 
 
@@ -417,7 +449,12 @@ def measured(
     alphas: list[Order],
     accuracy: Fraction,
 ) -> Measured:
-    """The error of `epsilon` at the orders asked; PrecisionError if above `accuracy`."""
+    """Measure the error of `epsilon` at the orders `alphas`, and at more of them near the worst.
+
+    Every order is asked at some sample, and every sample at twelve orders or more. Raises
+    PrecisionError where a relative error is above `accuracy`, or code answers where there is no
+    value or does not answer where there is one; DomainError without samples or values.
+    """
     if not tried:
         raise DomainError(
             "code: found no values of the open parameters at which the expression is defined",
@@ -439,7 +476,10 @@ def measured(
 
 
 class _Comparison:
-    """The largest error so far, and where it was."""
+    """The largest error so far, and where it was.
+
+    A value to be compared is asked to `_SPARE_DIGITS` digits more than `accuracy`.
+    """
 
     def __init__(self, by: By, epsilon: Epsilon, accuracy: Fraction) -> None:
         digits = _SPARE_DIGITS + max(1, math.ceil(-math.log10(accuracy)))
@@ -452,7 +492,10 @@ class _Comparison:
         self.claims: dict[str, Claim] = {}
 
     def compare(self, alpha: Order, point: Point, node: Node) -> None:
-        """One order; PrecisionError where the code is too far off."""
+        """Compare one order; PrecisionError where the code is too far off.
+
+        An order at which no certified value has the digits is passed over.
+        """
         certain = _certified(self.accountant, node, alpha, self.by)
         if isinstance(certain, PrecisionError):
             return
@@ -471,7 +514,10 @@ class _Comparison:
             self.worst = error, alpha, point, node
 
     def compare_around(self, last: Order) -> None:
-        """Orders near the worst one: where a sum passes from one peak to another, errors peak."""
+        """Compare orders near the worst one, at its sample.
+
+        Where a sum passes from one peak to another, errors peak.
+        """
         _, alpha, point, node = self.worst
         if node is None or alpha == INFINITY:
             return
@@ -482,7 +528,10 @@ class _Comparison:
 
 
 def relative_error(value: Value, certain: Enclosure) -> Fraction | None:
-    """A bound on |value − ε|/ε; None where one is infinite or undefined and the other is not."""
+    """Bound |value − ε|/ε from above, exactly; None where one is infinite or NaN and not the other.
+
+    None also stands for a value other than 0 where ε may be 0.
+    """
     if certain.lower == INFINITY or value != value or abs(value) == INFINITY:
         return Fraction(0) if value == INFINITY == certain.lower else None
     low, high, computed = (_fraction(x) for x in (certain.lower, certain.upper, value))
@@ -491,11 +540,12 @@ def relative_error(value: Value, certain: Enclosure) -> Fraction | None:
 
 
 def _fraction(x: Value) -> Fraction:
+    """Return a finite float or mpf exactly."""
     return Fraction(x) if isinstance(x, float) else to_fraction(x)
 
 
 def _pairs(alphas: list[Order], tried: list[Sample]) -> list[Pair]:
-    """Every order with a sample, and every sample with many orders."""
+    """Pair every order with a sample, and every sample with twelve orders or more."""
     rounds = -(-len(tried) * 12 // len(alphas))  # at least twelve orders for each sample
     wheel = itertools.cycle(tried)
     return [(alpha, next(wheel)) for _ in range(max(rounds, 1)) for alpha in alphas]
@@ -504,7 +554,10 @@ def _pairs(alphas: list[Order], tried: list[Sample]) -> list[Pair]:
 def _certified(
     accountant: FormulaAccountant, m: Node, alpha: Order, by: By
 ) -> Enclosure | SymacctError:
-    """The enclosure, or the reason why there is none."""
+    """Ask for the enclosure of ε(α), or for the error that says why there is none.
+
+    A PrecisionError stands for one that is not certified though its claim is.
+    """
     try:
         answer: Enclosure = accountant.rdp(m, alpha, by=by)
     except SymacctError as error:
@@ -515,11 +568,13 @@ def _certified(
 
 
 def _wrong(alpha: Order, point: Point, finding: str) -> PrecisionError:
+    """Make the error of code that is wrong at an order and these values of the parameters."""
     values = "".join(f", {name} = {value}" for name, value in point.items())
     return PrecisionError(f"code at order {alpha}{values}: found {finding}")
 
 
 def _fault(error: Fraction | None, needed: Fraction) -> str:
+    """Say how far off the code is, for its error; None is an answer of the wrong sort."""
     if error is None:
         return "; symacct gives no code with such an answer"
     return (
@@ -529,7 +584,7 @@ def _fault(error: Fraction | None, needed: Fraction) -> str:
 
 
 def _watched(pairs: list[Pair]) -> Iterator[Pair]:
-    """The pairs one by one, counted where a person waits."""
+    """Yield the pairs one by one, and show progress where a person waits."""
     with progress("comparing with certified values", len(pairs)) as advance:
         for pair in pairs:
             yield pair

@@ -55,10 +55,13 @@ Term = Callable[[Traced], Operand]
 Rdp = Callable[[Traced], Traced]
 
 NO_ANSWER = Traced.of(math.nan)
-_SPARE = 10**12  # a condition on the order must hold by its size over this
-_MOST_SEGMENTS = 4096  # of a hull
+#: A condition on the order must hold by the size of its sides over this, for they are computed.
+_CONDITION_SLACK = 10**12
+#: A hull in code has at most this many segments, one for each whole order of its table.
+_MOST_SEGMENTS = 4096
 
-#: The form for code of a theorem, by its name: (ctx, eps, alpha, node, theorem) → ε′(α).
+#: A theorem of this name has a form for code, (ctx, eps, alpha, node, theorem) → ε′(α); all others
+#: are traced as they are.
 FORMS: dict[str, Lowered] = {}
 
 
@@ -78,7 +81,10 @@ def form(*names: str) -> Callable[[Lowered], Lowered]:
 def mixed(
     ctx: CodeArithmetic, alpha: Traced, u: Traced, v: Traced, term: Term, first: int
 ) -> Traced:
-    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} term(l), by the ratio of one weight to the next."""
+    """Write Σ_{l=first}^{α} C(α,l) u^l v^{α−l} term(l), by the ratio of one weight to the next.
+
+    α has to be a whole order. Where v is 0 the last term alone is left.
+    """
     if ctx.is_zero(u):
         return Traced.of(0)
     if ctx.is_zero(v):
@@ -99,7 +105,7 @@ def _(
 def _(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, gamma: Operand, branches: Branches
 ) -> Traced:
-    """Theorem 27's sum; in float64 up to the last order of the table of differences."""
+    """Write Theorem 27's sum; in float64 it has no answer beyond the table of differences."""
     spread = loss_spread(ctx, cast(RDPCurve, eps))
     difference = ctx.differences(eps, branches.reach)
     end = ctx.minimum(alpha, ctx.max_order)
@@ -116,14 +122,18 @@ def _(
 def tau_terms(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
 ) -> Traced:
-    """Theorem 8's (5's) sum itself, ε(l) but for τ terms at its ends replaced by E."""
+    """Write Theorem 8's (5's) sum with ε(l) replaced by E except in τ terms at its ends.
+
+    The theorem's option says whether these are at both ends or at the first alone. Below order 2τ
+    no term is replaced.
+    """
     tau, sides = dict(theorem.options).values()
     gamma, excess = ctx.number(node.gamma), eps.excesses()
     top = eps(alpha - tau if sides == 2 else alpha)
     general = theorem.name.startswith("ZW19-T20")
 
     def replaced(l: Traced) -> Traced:
-        """e^{(l−1)E_l} − 1"""
+        """e^{(l−1)E} − 1, with E = ε(l) in a term that is not replaced"""
         if tau == 0:
             return excess(l)
         middle = ctx.expm1((l - 1) * top)
@@ -146,14 +156,14 @@ def tau_terms(
 def composition(
     ctx: CodeArithmetic, eps: tuple[CodeCurve, ...], alpha: Traced, node: Compose, theorem: Theorem
 ) -> Traced:
-    """Σ n_i ε_i(α) in the order in which the parts are written: the text never varies."""
+    """Write Σ n_i ε_i(α) in the order of the parts' text, so that the code never varies."""
     parts = zip(eps, node.terms.values(), strict=True)
     ordered = sorted(parts, key=lambda part: repr(part[0].node))
     return _balanced_sum([count * curve(alpha) for curve, count in ordered])
 
 
 def _balanced_sum(values: list[Traced]) -> Traced:
-    """The sum by halves, so that many parts are not deeply nested."""
+    """Add the values by halves, so that many of them are not deeply nested."""
     if len(values) < 2:
         return values[0] if values else Traced.of(0)
     half = len(values) // 2
@@ -165,6 +175,10 @@ def _balanced_sum(values: list[Traced]) -> Traced:
 
 @expectation.register
 def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | None) -> Traced:
+    """Write the expectation as a quadrature, which code of normal noise has room for.
+
+    UntraceableError where its grid is too long, for a rational σ/Δ.
+    """
     noise = law_of(mechanism).normal
     scale = None if noise is None else ctx.number(noise.ratio).exact
     if scale is not None and alpha is not None:
@@ -173,7 +187,10 @@ def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | 
 
 
 def _check_grid(order: int, sigma: float) -> None:
-    """UntraceableError for a grid so long that code is of no use: small σ, large orders."""
+    """Refuse a grid so long that code is of no use: a small σ/Δ (`sigma`), or large orders.
+
+    Raises UntraceableError.
+    """
     terms = (order / sigma + 20) * (1.6 + 2.6 / sigma) if sigma else math.inf
     if terms > MOST_TERMS:
         raise UntraceableError(
@@ -187,7 +204,10 @@ def _check_grid(order: int, sigma: float) -> None:
 def finite_pair(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
 ) -> Traced:
-    """max{ D_α(m‖q), D_α(q‖m) } over both roles of the laws."""
+    """max{ D_α(m‖q), D_α(q‖m) } over both roles of the laws, for a rate that is a number
+
+    Raises UntraceableError for an open rate or open masses.
+    """
     pair: Any = eps.node  # a DistributionPair, as `applies` has seen
     gamma = node.gamma
     if node.symbolic_parameters():
@@ -202,7 +222,7 @@ def finite_pair(
 
 
 def largest_of(ctx: CodeArithmetic, directions: list[FiniteDirection], alpha: Traced) -> Traced:
-    """The largest D_α of several pairs of finite laws."""
+    """Write the largest D_α of several pairs of finite laws."""
     return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
 
 
@@ -212,7 +232,10 @@ def largest_of(ctx: CodeArithmetic, directions: list[FiniteDirection], alpha: Tr
 def where_it_holds(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
 ) -> Traced:
-    """The theorem's own bound, in its regime."""
+    """Write the theorem's own bound, with NaN where the conditions of its regime do not hold.
+
+    At γ = 0 it is 0. Conditions on numbers were decided before.
+    """
     regime = theorem.regime
     assert regime is not None  # noqa: S101
     quantities = [
@@ -230,11 +253,14 @@ def where_it_holds(
 
 
 def _where(ctx: CodeArithmetic, left: Traced, right: Traced, value: Traced) -> Traced:
-    """`value` where left <= right, with a little to spare for what was computed; NaN elsewhere."""
+    """Write `value` where left <= right, and NaN elsewhere.
+
+    Sides that the code computes have to differ by a little, since they are rounded.
+    """
     if right.is_number(INFINITY):
         return value
     if not all(isinstance(side.plain, Var | Num) for side in (left, right)):
-        left += (ctx.maximum(left, -left) + ctx.maximum(right, -right)) / _SPARE
+        left += (ctx.maximum(left, -left) + ctx.maximum(right, -right)) / _CONDITION_SLACK
     elif right.exact is not None:
         right = ctx.threshold(right, False)
     return choose("<=", left, right, value, NO_ANSWER)
@@ -242,6 +268,7 @@ def _where(ctx: CodeArithmetic, left: Traced, right: Traced, value: Traced) -> T
 
 @chosen_sum.register
 def _(ctx: CodeArithmetic, alpha: Traced, term: Term) -> Traced:
+    """Write Σ_{t=3}^{α} C(α,t) term(t), by the ratio of one weight to the next."""
     start = ctx.binomial(alpha, 3)
     return start * ctx.weighted_sum(term, 3, alpha, lambda t: (alpha - t + 1) / t)
 
@@ -258,7 +285,11 @@ def _(n: Traced) -> Traced:
 def projection(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Operand, node: Convexify, theorem: Theorem
 ) -> Traced:
-    """The chord of (l−1, (l−1)ε(l)) over the segment of the hull that holds α, eps beyond it."""
+    """Write the chord of (l−1, (l−1)ε(l)) over the hull's segment that holds α, eps beyond them.
+
+    The corners are found by balls, and go into a table. Raises DomainError for too long a hull, and
+    UntraceableError for open parameters, on which the corners depend.
+    """
     segments = _segments(eps, node)
     if isinstance(alpha, float) or not segments:
         return eps(alpha)
@@ -281,7 +312,10 @@ def projection(
 
 
 def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
-    """For every whole λ below max_order − 1 the two corners of the hull around λ … λ+1."""
+    """List for every whole λ below the last corner the two corners of the hull around [λ, λ+1].
+
+    Corners are orders less 1. There are none where the hull has no segment.
+    """
     last = node.max_order
     if last > _MOST_SEGMENTS:
         raise DomainError(
@@ -304,7 +338,10 @@ def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
 
 @expected.register
 def _(ctx: CodeArithmetic, direction: FiniteDirection) -> Mean:
-    """A loop over tables of the outcomes."""
+    """Write E_Q[gap(log P/Q)] as a loop over tables of the outcomes with P ≠ Q and Q > 0.
+
+    gap(0) has to be 0. What Q = 0 adds is not in it.
+    """
     masses = [(p, q) for p, q in direction.masses if p != q and q != 0]
     if not masses:
         return lambda gap: Traced.of(0)
@@ -315,12 +352,12 @@ def _(ctx: CodeArithmetic, direction: FiniteDirection) -> Mean:
 
 @singledispatch
 def leaf_curve(mechanism: Mechanism, ctx: CodeArithmetic) -> Rdp:
-    """α ↦ ε(α) for 1 < α < ∞."""
+    """Return α ↦ ε(α) for 1 < α < ∞: the mechanism's own curve, traced."""
     return mechanism.curve(ctx)
 
 
 def within(mechanism: Mechanism, ctx: CodeArithmetic, of_order: Rdp) -> Rdp:
-    """A function of the order, ∞ where the mechanism's curve is."""
+    """Write a function of the order, and ∞ from the order on at which the curve is infinite."""
     if mechanism.finite_up_to == INFINITY:
         return of_order
     there, end = mechanism.is_finite_there, ctx.number(mechanism.finite_up_to)
@@ -335,7 +372,10 @@ def within(mechanism: Mechanism, ctx: CodeArithmetic, of_order: Rdp) -> Rdp:
 def pure_fixed_size(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
 ) -> Traced:
-    """Two answers as the mean of (1+u)^α − 1 − αu, three as the product that the theorem has."""
+    """Write the larger of two bounds in forms that do not cancel.
+
+    Two answers are the mean of (1+u)^α − 1 − αu, and three the product that the theorem has.
+    """
     gamma = node.gamma
     if ctx.is_zero(gamma) or ctx.is_infinite(eps(INFINITY)) or isinstance(alpha, float):
         return Traced.of(theorem.bound(ctx, eps, alpha, gamma=gamma))
@@ -353,7 +393,7 @@ def pure_fixed_size(
 def no_code(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
 ) -> Traced:
-    """Which triangle is the worst is proved by balls, order by order."""
+    """Refuse the theorem, by UntraceableError: balls prove the worst triangle order by order."""
     raise UntraceableError(
         "a maximum that balls prove at each order",
         remedy="pin TRIPLE-DOMINATED for a bound above",
@@ -364,7 +404,7 @@ def no_code(
 def finitely_many_laws(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
 ) -> Traced:
-    """The largest over the triples of laws."""
+    """Write the largest D_α over the triples of laws; UntraceableError for open parameters."""
     if node.free_symbols:
         raise UntraceableError(
             f"which of several triples of laws is the worst at the open numbers of {node}",
@@ -376,11 +416,11 @@ def finitely_many_laws(
 
 @dominated_expectation.register
 def _(ctx: CodeArithmetic, mechanism: Mechanism, alpha: Traced | None, gamma: Operand) -> Traced:
-    """E_Q[ψ(1−γ+γL); L > 1]"""
+    """E_Q[ψ(1−γ+γL); L > 1], L = P/Q, with ψ of the order α, or its limit where α is None"""
     rate = ctx.number(gamma)
 
     def value(log_ratio: Traced) -> Traced:
-        """ψ, of a loss whose sign is known."""
+        """ψ at a loss log L > 0; that it is positive keeps the forms from cancelling"""
         loss = Traced(log_ratio.as_plain(), low=0.0)
         log_t = ctx.log1p(rate * ctx.expm1(loss))
         if alpha is None:
@@ -394,13 +434,16 @@ def _(ctx: CodeArithmetic, mechanism: Mechanism, alpha: Traced | None, gamma: Op
 
 @singledispatch
 def _above_one(pair: SwappedPair, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
-    """E_Q[value(log(P/Q)); P > Q] of the mechanism's worst pair."""
+    """Write E_Q[value(log(P/Q)); P > Q] of the mechanism's worst pair.
+
+    `order` says how steep `value` is, for the length of the stretches.
+    """
     return Traced.of(pair.mean(ctx, value, order, above_one=True))
 
 
 @_above_one.register
 def _(pair: LaplaceShift, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
-    """Gauss–Legendre rules on stretches short against the peak, and the atom at the end."""
+    """For Laplace noise: Gauss–Legendre rules on stretches, and the atom of the largest loss."""
     s = 1 / ctx.number(pair.ratio)
     inside = ctx.integral(
         lambda y: value(s * y) * ctx.exp(-(s * (1 + y) / 2)), s * (order + 1) // 3 + 1
@@ -410,7 +453,7 @@ def _(pair: LaplaceShift, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Tra
 
 @_above_one.register
 def _(pair: NormalShift, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
-    """Gauss–Legendre rules on stretches short against the peak, of [0, ∞) brought to [0, 1)."""
+    """For normal noise: Gauss–Legendre rules on stretches of [0, ∞) that is brought to [0, 1)."""
     s = 1 / ctx.number(pair.ratio)
     scale = order * s + 6
 
@@ -423,13 +466,17 @@ def _(pair: NormalShift, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Trac
 
 
 def _to_infinity(share: Traced, scale: Traced) -> tuple[Traced, Traced]:
-    """A place in [0, ∞) for one in [0, 1), and its derivative: no length that digits decide."""
+    """Map [0, 1) to [0, ∞) by scale·x/(1−x), and return the place with its derivative.
+
+    Digits then decide no length, as they would if [0, ∞) were cut.
+    """
     rest = Traced((1 - share).as_plain(), low=0.0, high=1.0)
     return Traced((scale * share / rest).as_plain(), low=0.0), scale / (rest * rest)
 
 
 @opposite_log_moment.register
 def _(ctx: CodeArithmetic, alpha: Traced, gamma: Operand, shift: Operand) -> Traced:
+    """Write log E[n (m/n)^α] of two opposite ends, as log(1 + the mean of gaps)."""
     return ctx.log1p(_at_opposite_ends(ctx, gamma, shift, alpha))
 
 
@@ -441,7 +488,11 @@ def _(ctx: CodeArithmetic, gamma: Operand, shift: Operand) -> Traced:
 def _at_opposite_ends(
     ctx: CodeArithmetic, gamma: Operand, shift: Operand, alpha: Traced | None
 ) -> Traced:
-    """E[n gap(log m/n)] for x ~ N(0, 1), m and n at ±δ, by stretches of Gauss–Legendre rules."""
+    """E[n gap(log m/n)] for x ~ N(0, 1), with m and n at ±`shift`, by Gauss–Legendre rules
+
+    The gap is (m/n)^α − 1 − α(m/n − 1), or its limit at α = 1 where α is None. What is cut off is
+    below the errors of the digits.
+    """
     rate, delta = ctx.number(gamma), ctx.number(shift)
     order = Traced.of(1) if alpha is None else alpha
     reach, one = ctx.sqrt(2 * ctx.grid_nats()), Traced.of(1)
@@ -465,7 +516,7 @@ def _at_opposite_ends(
 #
 # Sums that end, tables of Bessel values.
 
-#: Nats by which an outcome that no table has is below the rest: e^{−50} is nothing in float64.
+#: Outcomes that no table has are this many nats below the rest: e^{−50} is nothing in float64.
 _TABLE_NATS = 50.0
 
 
@@ -510,7 +561,10 @@ def _(
     power: Traced,
     above_one: bool,
 ) -> Traced:
-    """A loop over tables of log Q and of the losses, for orders up to the largest asked for."""
+    """Write a loop over tables of log Q and of the losses, for orders up to the largest asked for.
+
+    Beyond it there is no answer. Raises UntraceableError for open parameters, and for mpmath.
+    """
     if noise.free_symbols or isinstance(ctx, DigitsArithmetic):
         raise UntraceableError(
             "Bessel functions, of which code has tables for float64",

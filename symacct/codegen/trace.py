@@ -27,15 +27,17 @@ from symacct.kernel.theorem_registry import Theorem
 from symacct.mechanisms import Curve
 from symacct.operations import GroupPrivacy
 
-#: Distinct parts of an expression at most, each of which becomes a function of the code.
+#: An expression has at most this many distinct parts, each of which becomes a function of the code.
 _MOST_NODES = 500
-_RATES = ("gamma", "p")  # parameters that lie below 1
-#: A parameter without a value, as an expression's text has it.
+#: Parameters of these names lie below 1.
+_RATES = ("gamma", "p")
+#: A parameter without a value stands like this in an expression's text.
 _SYMBOL = re.compile(r"Symbol\('([^\W\d]\w*)'[^()]*\)")
 _ABOVE_ONE, _BELOW_TWO = math.nextafter(1.0, 2.0), math.nextafter(2.0, 1.0)
 ALPHA = Var("alpha")
 
-#: What decides which theorem speaks of an order, with an order of each kind, and α there.
+#: These classes of orders decide which theorem speaks of an order. Each has an order that stands
+#: for it, and α as it is traced there.
 CLASSES: dict[str, tuple[Order, Operand]] = {
     "one": (1, 1),
     "infinite": (INFINITY, INFINITY),
@@ -43,6 +45,7 @@ CLASSES: dict[str, tuple[Order, Operand]] = {
     "below_two": (Fraction(3, 2), Traced(ALPHA, low=_ABOVE_ONE, high=_BELOW_TWO)),
     "above_two": (Fraction(5, 2), Traced(ALPHA, low=2.0)),
 }
+#: The header and errors call the classes by these words.
 IN_WORDS = {
     "one": "order 1",
     "infinite": "order ∞",
@@ -53,13 +56,16 @@ IN_WORDS = {
 
 
 def as_typed(node: Node) -> str:
-    """The expression as a person types it: of a parameter without a value the name alone."""
+    """Write the expression as a person types it: of a parameter without a value the name alone."""
     return _SYMBOL.sub(r"\1", repr(node))
 
 
 @dataclass
 class Function:
-    """ε of one node: an expression for each class of orders, or the reason why there is none."""
+    """ε of one node: an expression for each class of orders, or the reason why there is none.
+
+    `title` is the node's expression, for a comment.
+    """
 
     name: str
     title: str
@@ -69,15 +75,19 @@ class Function:
 
 @dataclass
 class Program:
-    """All that generated code computes."""
+    """All that generated code computes.
+
+    `main` names the function of the whole curve, and `arguments` has the parameters left open with
+    their names in the code.
+    """
 
     main: str
     functions: dict[str, Function]
     tables: dict[str, tuple[Expr, ...]]
     arguments: dict[sympy.Symbol, str]
-    #: What must hold of the parameters left open.
+    #: These must hold of the parameters left open: elsewhere there is no answer.
     conditions: list[Compare]
-    #: The theorems used, by the class of the order at the top.
+    #: The theorems used, sorted by name.
     theorems: list[Theorem]
 
 
@@ -98,19 +108,19 @@ class TracedCurve:
 
     @property
     def shape(self) -> str | None:
-        """What is proved of its CGF at whole orders."""
+        """The shape that is proved of its CGF at whole orders, or None."""
         return self.real.shape
 
     def remember(self, what: str) -> dict[Any, Any]:
-        """A table for what else a theorem computes from this curve."""
+        """Give a table for what else a theorem computes from this curve, by that name."""
         return self._derived.setdefault(what, {})
 
     def function_name(self) -> str:
-        """The name of its function in the code."""
+        """Name its function in the code, which is traced if it is not yet."""
         return self.tracer.function(self).name
 
     def excesses(self) -> Callable[[Any], Traced]:
-        """l ↦ e^{(l−1)ε(l)} − 1, directly where there is a form that does not cancel."""
+        """Return l ↦ e^{(l−1)ε(l)} − 1, by a form that does not cancel where there is one."""
         ctx = self.tracer.ctx
         mechanism = self.node
         direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
@@ -119,7 +129,10 @@ class TracedCurve:
         return within(cast(Mechanism, mechanism), ctx, direct)
 
     def value(self, kind: str) -> Traced:
-        """ε at the orders of a class, as an expression in α."""
+        """Trace ε at the orders of a class, as an expression in α.
+
+        Of several theorems it is the least bound, or the largest one of lower bounds.
+        """
         representative, alpha = CLASSES[kind]
         if isinstance(self.node, Mechanism):
             return self._of_mechanism(self.node, alpha)
@@ -132,7 +145,11 @@ class TracedCurve:
         return best(*values) if len(values) > 1 else values[0]
 
     def _of_mechanism(self, mechanism: Mechanism, alpha: Operand) -> Traced:
-        """A leaf's own curve gives ε at the order, ∞ from where it ends."""
+        """Trace a leaf's own curve, which is ∞ from the order on at which it ends.
+
+        Raises DomainError for a curve that is a Python function, and for one that has no number at
+        the largest order without saying where it ends.
+        """
         ctx = self.tracer.ctx
         if isinstance(mechanism, Curve) and not mechanism.is_formula:
             raise DomainError(
@@ -157,7 +174,7 @@ class TracedCurve:
         return value
 
     def _by(self, theorem: Theorem, alpha: Operand) -> Number:
-        """The bound of one theorem."""
+        """Trace the bound of one theorem: by its form for code, or as it is."""
         ctx, eps = self.tracer.ctx, cast(TracedCurve, self._read(theorem))
         if theorem.reads == "itself" and alpha is CLASSES["whole"][1]:
             return eps(alpha)  # it derives the other orders from these
@@ -169,7 +186,7 @@ class TracedCurve:
         return theorem.bound(ctx, eps, alpha, **theorem.arguments(ctx, self.node))
 
     def _read(self, theorem: Theorem) -> TracedCurve | tuple[TracedCurve, ...]:
-        """The curve or curves that the theorem reads."""
+        """Find the curve or curves that the theorem reads: the parts', or the node's own."""
         if theorem.reads == "itself":
             return self.tracer.curve(self.node, self.evaluation.default())
         curves = [self.tracer.curve(child, self.evaluation) for child in self.node.children]
@@ -187,7 +204,7 @@ class Tracer:
         self._names: dict[Any, str] = {}
 
     def curve(self, node: Node, evaluation: Evaluation) -> TracedCurve:
-        """The curve of a node under an evaluation, the same object each time."""
+        """Return the curve of a node under an evaluation, the same object each time."""
         node = evaluation.theorem_node(node)
         key = node, evaluation.by if evaluation.pins(node) else None
         if key not in self._curves:
@@ -195,7 +212,7 @@ class Tracer:
         return self._curves[key]
 
     def function(self, curve: TracedCurve) -> Function:
-        """The function of a curve; a curve that reads itself finds its own."""
+        """Return the function of a curve, traced once; a curve that reads itself finds its own."""
         key = curve.node, curve.evaluation.by if curve.evaluation.pins(curve.node) else None
         name = self._names.get(key)
         if name is None:
@@ -206,7 +223,10 @@ class Tracer:
         return self.functions[name]
 
     def _trace(self, curve: TracedCurve, kind: str, function: Function) -> None:
-        """The case of this class of orders is written down, or the reason why there is none."""
+        """Write down the case of this class of orders, or the reason why there is none.
+
+        Raises DomainError for a formula that needs numbers, which has no code at all.
+        """
         try:
             function.cases[kind] = curve.value(kind).as_plain()
         except UntraceableError as error:
@@ -233,7 +253,11 @@ def trace(
     arithmetic: type[CodeArithmetic],
     max_order: int,
 ) -> Program:
-    """The program of m's curve, by the default theorems or the one pinned."""
+    """Trace the program of m's curve up to `max_order`, by the default theorems or those pinned.
+
+    `arguments` are the open parameters with their names in the code. Raises LimitError for too many
+    parts, and the first reason where only the order ∞ has an answer.
+    """
     if sum(1 for _ in m.walk()) > _MOST_NODES:
         raise LimitError(
             f"code: found more than {_MOST_NODES} distinct parts, needed fewer: each becomes a "
@@ -258,7 +282,7 @@ def trace(
 
 
 def _magnification(nodes: list[Node]) -> int:
-    """By how much the orders at which parts are read exceed the order asked: groups."""
+    """Bound the factor by which groups read parts at larger orders than the one asked."""
     factors = dict.fromkeys(nodes, 1)
     for node in reversed(nodes):  # parents first
         for child in node.children:
@@ -270,7 +294,7 @@ def _magnification(nodes: list[Node]) -> int:
 
 
 def _reached(functions: dict[str, Function], main: str) -> dict[str, Function]:
-    """The functions that the main one calls, in their order: some were only looked at."""
+    """Keep the functions that the main one calls, in their order: some were only looked at."""
     reached, todo = set(), [main]
     while todo:
         deadline.check()
@@ -283,12 +307,12 @@ def _reached(functions: dict[str, Function], main: str) -> dict[str, Function]:
 
 
 def _inside(function: Function) -> Iterator[Expr]:
-    """Every expression in a function."""
+    """Yield every expression in a function."""
     return (e for case in function.cases.values() for e in walk(case))
 
 
 def _open(node: Node) -> dict[str, sympy.Expr]:
-    """The parameters with symbols in them; a user's formula is no parameter."""
+    """Find the parameters with symbols in them; a user's formula is no parameter."""
     formulas = {k: v for k, v in node.parameters().items() if isinstance(v, sympy.Expr)}
     if isinstance(node, Curve):
         formulas.pop("f", None)
@@ -296,7 +320,10 @@ def _open(node: Node) -> dict[str, sympy.Expr]:
 
 
 def _domain(ctx: CodeArithmetic, name: str, value: sympy.Expr) -> list[Compare]:
-    """What a parameter must obey, strictly: at the edges other formulas hold."""
+    """State what a parameter of this name must obey, strictly: at the edges other formulas hold.
+
+    It is > 0, and < 1 for a rate; ω of tCDP is > 1.
+    """
     one, zero = Num(Fraction(1)), Num(Fraction(0))
     plain = ctx.number(value).as_plain()
     if name == "omega":

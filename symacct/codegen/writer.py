@@ -21,15 +21,17 @@ from symacct.codegen.measure import Measured, box
 from symacct.codegen.trace import CLASSES, IN_WORDS, Function, Program
 from symacct.kernel.claims import Kind
 
-#: How tightly what is written binds.
+#: Text that is written binds so tightly: it is put in brackets where more is needed.
 SUM, PRODUCT, UNARY, ATOM = 1, 2, 3, 4
+#: These operations are written by a sign between their arguments.
 INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 INDENT = "    "
 
-#: Groups of classes of orders that one formula may serve, with the name of their union.
+#: One formula may serve these classes of orders together, by the name of their union.
 _UNIONS = {("whole", "below_two", "above_two"): "finite", ("below_two", "above_two"): "fractional"}
 
-#: Whether an order is of a class, by itself; and once the classes before it are dealt with.
+#: Each tests whether an order is of a class; those that remain do so once the classes before it
+#: are dealt with, where every class has a formula.
 TESTS = {
     "one": "alpha == 1.0",
     "infinite": "alpha == {inf}",
@@ -44,7 +46,7 @@ REMAINING_TESTS = {**TESTS, "whole": "alpha == floor(alpha)", "below_two": "alph
 
 @dataclass
 class Scope:
-    """Temporaries that stand for expressions in the function being written."""
+    """The function that is being written: its temporaries by expression, and its lines so far."""
 
     names: dict[ir.Expr, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
@@ -53,22 +55,24 @@ class Scope:
 class Writer:
     """A target: writes a program in the one language that its class knows."""
 
-    #: What users call it, and what its header does.
+    #: Users call the target by this name.
     name: ClassVar[str]
+    #: The header calls the language by this.
     language: ClassVar[str]
+    #: Code answers up to this order where the user names none.
     usual_order: ClassVar[int] = 256
     #: Is its precision known only when the code runs?
     digits: ClassVar[bool] = False
-    #: Words that no argument may be named by.
+    #: No argument may be named by one of these words.
     words: ClassVar[str] = ""
     infix: ClassVar[dict[str, tuple[str, int]]] = INFIX
-    #: How it writes "and", a choice, an entry of a table.
+    #: It writes "and", a choice and an entry of a table like this.
     both = " and "
     choice = "({then} if {condition} else {other})"
     entry = "{table}[int({index})]"
-    #: Names of the language for functions of the runtime; others keep theirs.
+    #: These functions of the runtime have a name in the language; others keep theirs.
     functions: ClassVar[dict[str, str]] = {}
-    #: The name of the language's own "no answer".
+    #: NaN stands for no answer.
     nan = "nan"
     infinity = "inf"
 
@@ -81,20 +85,20 @@ class Writer:
 
     @classmethod
     def document(cls, program: Any, facts: Any) -> str:
-        """The whole text: header, runtime, curves, the answer."""
+        """Write the whole text: header, runtime, curves, the answer."""
         raise NotImplementedError
 
     # --- expressions
 
     def text(self, e: ir.Expr, scope: Scope, level: int = 0) -> str:
-        """The expression, in brackets where it binds less than `level`."""
+        """Write the expression, in brackets where it binds less than `level`, or its temporary."""
         if e in scope.names:
             return scope.names[e]
         written, binding = self._written(e, scope)
         return f"({written})" if binding < level else written
 
     def _written(self, e: ir.Expr, scope: Scope) -> tuple[str, int]:
-        """The expression is written by its sort, with how tightly the text binds."""
+        """Write the expression by its sort, and return how tightly the text binds."""
         if isinstance(e, ir.Num):
             return self.number(e.value)
         if isinstance(e, ir.Var):
@@ -118,7 +122,7 @@ class Writer:
         return self.call(name, self.parameters(e)), ATOM
 
     def operation(self, e: ir.Op, scope: Scope) -> tuple[str, int]:
-        """An operator or a function, applied."""
+        """Write an operator or a function with its arguments."""
         if e.name in self.infix:
             sign, level = self.infix[e.name]
             left, right = self.text(e.args[0], scope, level), self.text(e.args[1], scope, level + 1)
@@ -128,16 +132,16 @@ class Writer:
         return self.function(e.name, [self.text(part, scope) for part in e.args])
 
     def function(self, name: str, arguments: list[str]) -> tuple[str, int]:
-        """A function of the runtime."""
+        """Write a call of a runtime function, whose text then goes into the code."""
         self.used.add(name)
         return self.call(self.functions.get(name, name), arguments), ATOM
 
     def call(self, name: str, arguments: Iterable[str]) -> str:
-        """A function applied."""
+        """Write a function with its arguments."""
         return f"{name}({', '.join(arguments)})"
 
     def number(self, value: Fraction | float) -> tuple[str, int]:
-        """The literal of the nearest float64, NaN and ∞ among them, and how tightly it binds."""
+        """Write the literal of the nearest float64, NaN and ∞ among them, and how it binds."""
         value = float(value)
         if math.isnan(value):
             return self.nan, ATOM
@@ -146,17 +150,17 @@ class Writer:
         return repr(value), ATOM if value >= 0 else UNARY
 
     def compared(self, e: ir.Compare, scope: Scope) -> str:
-        """A condition."""
+        """Write a condition."""
         return f"{self.text(e.left, scope, 1)} {e.sign} {self.text(e.right, scope, 1)}"
 
     def difference(self, e: ir.Difference, scope: Scope) -> str:
-        """A forward difference of a curve."""
+        """Write a forward difference of a curve; TypeError for float64, which has a table."""
         raise TypeError("no forward differences in float64")
 
     # --- temporaries
 
     def shared(self, roots: list[ir.Expr], scope: Scope) -> None:
-        """A temporary for whatever costs something and occurs more than once in the roots."""
+        """Write a temporary for whatever costs something and occurs more than once in the roots."""
         counts: Counter[ir.Expr] = Counter()
         order: dict[ir.Expr, None] = {}
         for root in roots:
@@ -174,7 +178,7 @@ class Writer:
         order.setdefault(e)
 
     def temporary(self, e: ir.Expr, scope: Scope) -> str:
-        """A new local variable for the expression."""
+        """Write a new local variable for the expression, and return its name."""
         text = self.text(e, scope)
         name = f"t_{len(scope.names) + 1}"
         scope.lines.append(self.assignment(name, text))
@@ -182,12 +186,13 @@ class Writer:
         return name
 
     def assignment(self, name: str, text: str) -> str:
-        """A new local variable."""
+        """Write the statement that makes a local variable."""
         return f"{name} = {text}"
 
     # --- sums
 
     def _loop(self, e: ir.RatioSum | ir.UnitIntegral) -> str:
+        """Name the function of a sum or an integral, which is written once."""
         name = self._loops.get(e)
         if name is None:
             name = self._loops[e] = f"sum_{len(self._loops) + 1}"
@@ -198,7 +203,7 @@ class Writer:
         return name
 
     def _sum(self, name: str, e: ir.RatioSum) -> str:
-        """A sum is a function: what is fixed comes first, then a loop over log-terms and ratios."""
+        """Write a sum as a function: first what is fixed, then a loop over terms and ratios."""
         inside = [e.log_term, *([e.ratio] if e.ratio is not None else [])]
         scope = Scope()
         for part in inside:
@@ -215,32 +220,35 @@ class Writer:
         return self.loop(name, self.parameters(e), loop)
 
     def parameters(self, e: ir.Expr) -> list[str]:
-        """The variables that a sum's function takes: constants are known everywhere."""
+        """List the variables that a sum's function takes: constants are known everywhere."""
         # Where another curve is called, the open parameters.
         calls = any(isinstance(part, ir.Call | ir.Difference) for part in ir.walk(e))
         known = ir.variables(e).union(self.arguments if calls else ())
         return sorted(n for n in known if not n.startswith("c_"))
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
-        """The function of a sum."""
+        """Write the function of a sum, which returns its logarithm."""
         raise NotImplementedError
 
     def quadrature(self, name: str, e: ir.UnitIntegral) -> str:
-        """The function of an integral."""
+        """Write the function of an integral; TypeError for float64, which has sums."""
         raise TypeError("float64 integrates by sums")
 
     # --- functions of curves
 
     def curves(self) -> list[str]:
-        """The functions of all curves, called before calling."""
+        """Write the functions of all curves, each after those that it calls."""
         return [self.curve(f) for f in reversed(self.program.functions.values())]
 
     def curve(self, function: Function) -> str:
-        """The function of one curve."""
+        """Write the function of one curve."""
         raise NotImplementedError
 
     def cases(self, function: Function) -> list[str]:
-        """The statements that return a curve's value at an order of any class."""
+        """Write the statements that return a curve's value at an order of any class.
+
+        They return NaN in a class that has no formula.
+        """
         complete = len(function.cases) == len(CLASSES)
         tests = REMAINING_TESTS if complete else TESTS
         *most, last = alternatives = branches(function)
@@ -250,15 +258,15 @@ class Writer:
         return lines + self.body(last[1] if complete else ir.Num(math.nan))
 
     def test(self, text: str) -> str:
-        """A condition on α in this language."""
+        """Write a condition on α in this language."""
         return text.format(inf=self.infinity).replace(" and ", self.both)
 
     def block(self, head: str, lines: list[str]) -> list[str]:
-        """The lines further in, under their head."""
+        """Indent the lines under their head."""
         return [f"{head}:", *indented(lines)]
 
     def body(self, e: ir.Expr) -> list[str]:
-        """The statements that return an expression."""
+        """Write the statements that return an expression."""
         scope = Scope()
         self.shared([e], scope)
         return [*scope.lines, f"return {self.text(e, scope)}"]
@@ -266,7 +274,11 @@ class Writer:
 
 @dataclass(frozen=True)
 class Loop:
-    """The parts of a sum, written."""
+    """The written parts of a sum.
+
+    `before` are statements ahead of the loop, and `inside` those in it ahead of the log-term. The
+    ratio is None where all weights are 1.
+    """
 
     index: str
     first: str
@@ -278,7 +290,7 @@ class Loop:
 
 
 def branches(function: Function) -> list[tuple[str, ir.Expr]]:
-    """Classes of orders with their formulas, those alike together, and a test on each."""
+    """List the classes of orders that have a formula with it, those of one formula together."""
     cases = function.cases
     alternatives: list[tuple[str, ir.Expr]] = []
     alternatives += [(kind, cases[kind]) for kind in ("one", "infinite") if kind in cases]
@@ -295,18 +307,18 @@ def branches(function: Function) -> list[tuple[str, ir.Expr]]:
 
 
 def one_line(text: str) -> str:
-    """A text with nothing in it that could end a comment, or run on, in any of the languages."""
+    """Take from a text what could end a comment, or run on, in any of the languages."""
     plain = "".join(c if c.isprintable() else " " for c in text)
     return plain.replace("/*", "/ *").replace("*/", "* /").replace("\\", "/").replace("??", "? ?")
 
 
 def indented(lines: Iterable[str]) -> list[str]:
-    """The lines further in; a line may be a block."""
+    """Indent the lines; a line may be a block of several."""
     return [INDENT + line if line else line for text in lines for line in text.split("\n")]
 
 
 def _parts_here(e: ir.Expr) -> Iterator[ir.Expr]:
-    """The parts that are computed where the expression stands."""
+    """Yield the parts that are computed where the expression stands: none of a sum's."""
     if not isinstance(e, ir.RatioSum | ir.UnitIntegral):
         yield from e.parts()
 
@@ -319,7 +331,7 @@ def _is_costly(e: ir.Expr) -> bool:
 
 
 def _fixed(e: ir.Expr, index: str) -> Iterator[ir.Expr]:
-    """The largest costly parts in which the index does not occur."""
+    """Yield the largest costly parts in which the index does not occur."""
     if isinstance(e, ir.Compare) or index in ir.variables(e):
         for part in _parts_here(e):
             yield from _fixed(part, index)
@@ -331,13 +343,16 @@ def _fixed(e: ir.Expr, index: str) -> Iterator[ir.Expr]:
 #
 # The facts of the header, the parts of the runtime that are used, constants.
 
-#: Characters of a line of the header: with what leads a comment it is below 100.
+#: A line of the header has at most this many characters: with a comment's sign it is below 100.
 _WIDTH = 96
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the header says of a piece of code."""
+    """What the header says of a piece of code, and what its margin is.
+
+    `margin` is a relative error as a float64 literal, empty for mpmath.
+    """
 
     lines: tuple[str, ...]
     margin: str
@@ -346,12 +361,12 @@ class Facts:
 
     @property
     def sign(self) -> str:
-        """The sound side: up, unless the curve is a lower bound."""
+        """The sign of the sound side: "+" is up, and "-" is for a lower bound."""
         return "-" if self.kind is Kind.LOWER else "+"
 
 
 def wrapped(label: str, text: str) -> list[str]:
-    """A labelled paragraph of the header; no text can end the comment that it stands in."""
+    """Wrap a labelled paragraph of the header; no text can end the comment that it stands in."""
     label = f"{label:<11}: "
     return textwrap.wrap(
         one_line(text),
@@ -363,7 +378,10 @@ def wrapped(label: str, text: str) -> list[str]:
 
 
 def evidence(measured: Measured, max_order: int, how: str) -> list[str]:
-    """Where each class of orders gets its value, and how large the error was."""
+    """Say where each class of orders gets its value, in which domain and box, and its error.
+
+    `how` says how the error was measured.
+    """
     lines = []
     for kind, words in IN_WORDS.items():
         claim = measured.claims.get(kind)
@@ -384,7 +402,7 @@ def evidence(measured: Measured, max_order: int, how: str) -> list[str]:
 
 @functools.cache
 def python_functions(name: str) -> dict[str, str]:
-    """The functions of a Python runtime by name, in order."""
+    """Read the functions of a Python runtime by name, in the order of its file."""
     text = _resource(name)
     return {
         node.name: ast.get_source_segment(text, node) or ""
@@ -395,7 +413,7 @@ def python_functions(name: str) -> dict[str, str]:
 
 @functools.cache
 def c_functions() -> dict[str, str]:
-    """The functions of the C runtime by name, in order; a blank line ends each."""
+    """Read the functions of the C runtime by name, in order; a blank line ends each."""
     functions = {}
     for block in _resource("plain.c").split("\n\n"):
         match = re.search(r"^static \w+ (\w+)\(", block, re.MULTILINE)
@@ -405,12 +423,13 @@ def c_functions() -> dict[str, str]:
 
 
 def _resource(name: str) -> str:
+    """Read a file of the runtime."""
     files = resources.files("symacct.codegen.runtime")
     return files.joinpath(name).read_text(encoding="utf-8")
 
 
 def needed(functions: dict[str, str], used: Iterable[str]) -> list[str]:
-    """The text of the functions used and of those that they use, in order."""
+    """Return the text of the functions used and of those that they use, in order."""
     wanted, todo = set(), [name for name in used if name in functions]
     while todo:
         name = todo.pop()
@@ -424,7 +443,11 @@ def needed(functions: dict[str, str], used: Iterable[str]) -> list[str]:
 
 
 def float_constants(program: FloatProgram, line: str, remark: str) -> str:
-    """The named constants, a line each, with a remark on what they are."""
+    """Write the named constants, a line each, with a remark on what they are.
+
+    `line` and `remark` are templates of the language. The text begins with a line's end, or is
+    empty.
+    """
     lines = []
     for name, (value, text) in program.constants.items():
         written = line.format(name=name, value=value)
@@ -433,7 +456,7 @@ def float_constants(program: FloatProgram, line: str, remark: str) -> str:
 
 
 def float_tables(writer: Writer, program: FloatProgram, start: str, end: str) -> list[str]:
-    """The tables of constants, each between `start`, which names it, and `end`."""
+    """Write the tables of constants, each between `start`, which names it, and `end`."""
     tables = []
     for name, values in program.tables.items():
         entries = indented(f"{writer.number(value)[0]}," for value in values)
@@ -442,24 +465,24 @@ def float_tables(writer: Writer, program: FloatProgram, start: str, end: str) ->
 
 
 def conditions(writer: Writer, comparisons: list[Compare]) -> str:
-    """What must hold of the parameters, each led in by the word for `and`."""
+    """Write what must hold of the parameters, each led in by the word for `and`."""
     scope = Scope()
     return "".join(f"{writer.both}{writer.compared(c, scope)}" for c in comparisons)
 
 
 def joined(parts: Iterable[str]) -> str:
-    """A module of Python: two blank lines between its parts after the settings."""
+    """Join the parts of a Python module: two blank lines between those after the settings."""
     head, imports, settings, *rest = parts
     return "\n\n".join([head, imports, settings]) + "".join(f"\n\n\n{p}" for p in rest) + "\n"
 
 
 def comment(lines: Iterable[str]) -> str:
-    """Lines of comment in Python."""
+    """Write lines of comment in Python."""
     return "\n".join(f"# {line}".rstrip() for line in lines)
 
 
 def rounded_up(error: Fraction) -> str:
-    """A decimal of two digits that is not below the number."""
+    """Round a number >= 0 up to a decimal of two digits."""
     if error == 0:
         return "0.0"
     exponent = math.floor(math.log10(error)) - 1

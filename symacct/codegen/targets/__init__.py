@@ -6,7 +6,7 @@ from symacct.codegen.targets.numpy_arrays import NumpyWriter
 from symacct.codegen.targets.python import PythonWriter
 from symacct.codegen.writer import Writer
 
-#: What the code can be for.
+#: The languages that `code` writes, by the names that users call them.
 TARGETS: dict[str, type[Writer]] = {
     target.name: target for target in (NumpyWriter, MpmathWriter, PythonWriter, CWriter)
 }

@@ -48,7 +48,7 @@ class CWriter(Writer):
 
     @classmethod
     def document(cls, program: FloatProgram, facts: Facts) -> str:
-        """The C99 file."""
+        """Write the C99 file, which C++ compiles too."""
         writer = cls(program.program)
         curves = writer.curves()
         scope = Scope()
@@ -99,11 +99,11 @@ double rdp_with_margin({takes}) {{
         self.declared: list[str] = []
 
     def signature(self, name: str, names: list[str]) -> str:
-        """The head of a function."""
+        """Write the head of a function."""
         return f"static double {name}({', '.join(f'double {n}' for n in names) or 'void'})"
 
     def define(self, name: str, names: list[str], lines: list[str]) -> str:
-        """A function of these names, which is declared as well."""
+        """Write a function of these parameters, which is declared ahead of all others."""
         head = self.signature(name, names)
         self.declared.append(f"{head};")
         words = set(re.findall(r"\w+", "\n".join(lines)))
@@ -128,7 +128,7 @@ double rdp_with_margin({takes}) {{
         return f"const double {name} = {text};"
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
-        """A sum is a C function that adds its terms by `add_exp` and returns the logarithm."""
+        """Write a sum as a C function that adds terms by `add_exp` and returns the logarithm."""
         self.used.add("add_exp")
         i = loop.index
         start = [f"double {i} = {loop.first}, last = {loop.last};"]

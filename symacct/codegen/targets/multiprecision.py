@@ -23,6 +23,7 @@ from symacct.codegen.writer import (
 )
 from symacct.kernel.exact import text
 
+#: The code computes with this many decimal digits more than it answers with.
 GUARD_DIGITS = 20
 
 
@@ -39,7 +40,7 @@ class MpmathWriter(PythonWriter):
 
     @classmethod
     def document(cls, program: Any, facts: Facts) -> str:
-        """The module for mpmath."""
+        """Write the module for mpmath."""
         writer = cls(program)
         curves = writer.curves()
         tables = [_lazy_table(writer, name, entries) for name, entries in program.tables.items()]
@@ -95,7 +96,7 @@ class MpmathWriter(PythonWriter):
         return self.call("log_difference", [e.function, parameters, self.text(e.order, scope)])
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
-        """A sum adds its terms as they are, since no number of mpmath overflows."""
+        """Write a sum that adds its terms as they are, since no number of mpmath overflows."""
         self.used |= {"exp", "log"}
         lines = [*loop.before, f"{loop.index}, last = {loop.first}, {loop.last}", "total = mpf(0)"]
         weight, step = "", [f"{loop.index} += 1"]
@@ -116,6 +117,7 @@ class MpmathWriter(PythonWriter):
 
 
 def _lazy_table(writer: MpmathWriter, name: str, entries: tuple[Any, ...]) -> str:
+    """Write a table as a function that computes it once for each precision."""
     scope = Scope()
     values = [f"{writer.text(entry, scope)}," for entry in entries]
     lines = ["return (", *indented(values), ")"]

@@ -10,7 +10,7 @@ from symacct.codegen.writer import branches, conditions, indented, one_line
 
 
 class NumpyWriter(PythonWriter):
-    """float64 arrays."""
+    """Code in Python for float64 arrays of NumPy."""
 
     name = "numpy"
     language = "Python with numpy"
@@ -32,7 +32,10 @@ class NumpyWriter(PythonWriter):
     }
 
     def answer(self, main: str, taken: str) -> str:
-        """The function takes an array of orders, and answers NaN at those outside of the domain."""
+        """Write the body: it takes an array of orders, and answers NaN outside of the domain.
+
+        Parameters left open are single numbers.
+        """
         required = conditions(self, self.program.conditions)
         floats = "".join(f"\n    {name} = float({name})" for name in self.arguments)
         return f"""\
@@ -45,7 +48,7 @@ class NumpyWriter(PythonWriter):
         return {main}({taken.replace("alpha", "np.where(known, alpha, np.nan)")})"""
 
     def curve(self, function: Function) -> str:
-        """A curve is a function for each class of orders; `by_order` asks the one that holds."""
+        """Write a curve as a function for each class of orders; `by_order` asks the right one."""
         taken = ["alpha", *self.arguments]
         blocks, cases = [], []
         for kind, e in branches(function):

@@ -23,7 +23,7 @@ from symacct.codegen.writer import (
 
 
 class PythonWriter(Writer):
-    """float64 in plain Python."""
+    """Code in Python for float64, with the standard library alone."""
 
     name: ClassVar[str] = "python"
     language: ClassVar[str] = "Python, standard library only"
@@ -38,7 +38,7 @@ class PythonWriter(Writer):
 
     @classmethod
     def document(cls, program: FloatProgram, facts: Facts) -> str:
-        """The module."""
+        """Write the module."""
         writer = cls(program.program)
         curves = writer.curves()
         taken = ", ".join(["alpha", *writer.arguments])
@@ -59,7 +59,7 @@ class PythonWriter(Writer):
         return joined(parts)
 
     def answer(self, main: str, taken: str) -> str:
-        """The body of the function that users call."""
+        """Write the body of the function that users call; ValueError outside of the domain."""
         required = conditions(self, self.program.conditions)
         reads = ", ".join(f"float({name})" for name in ["alpha", *self.arguments])
         return f"""\
@@ -82,11 +82,11 @@ class PythonWriter(Writer):
         return super().test(text)
 
     def define(self, name: str, names: list[str], lines: list[str]) -> str:
-        """A function of these names."""
+        """Write a function of these parameters."""
         return "\n".join(self.block(f"def {name}({', '.join(names)})", lines))
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
-        """A sum is a function that adds its terms by `add_exp` and returns the logarithm."""
+        """Write a sum as a function that adds its terms by `add_exp` and returns the logarithm."""
         self.used |= {"add_exp", self.logarithm}
         i, x, weight = loop.index, loop.log_term, "1.0"
         lines = [*loop.before, f"{i}, last = {loop.first}, {loop.last}"]
@@ -102,5 +102,5 @@ class PythonWriter(Writer):
         return self.define(name, names, [*lines, f"return top + {self.logarithm}(total)"])
 
     def added(self, index: str, weight: str, x: str) -> list[str]:
-        """The statements that add a term to a sum."""
+        """Write the statements that add a term to a sum."""
         return [f"top, total = add_exp(top, total, {weight}, {x})"]
