@@ -321,9 +321,10 @@ class Measured:
 
     @property
     def kind(self) -> Kind:
-        """Whether all that was answered is exact, or an upper or lower bound."""
+        """The kind of the weakest answer: no bound at all, a lower or upper bound, or exact."""
         kinds = {claim.kind for claim in self.claims.values()}
-        return next((k for k in (Kind.LOWER, Kind.UPPER) if k in kinds), Kind.EXACT)
+        weak = (Kind.NEITHER, Kind.LOWER, Kind.UPPER)
+        return next((kind for kind in weak if kind in kinds), Kind.EXACT)
 
 
 def orders(count: int, max_order: int, dense: int = 8) -> list[Order]:
