@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from symacct.codegen.trace import Program, as_typed, trace
 from symacct.codegen.writer import Facts, Writer, evidence, rounded_up, wrapped
 from symacct.export.description import about
 from symacct.kernel import arguments, limits
+from symacct.kernel.answer import nearest_float
 from symacct.kernel.arguments import By
 from symacct.kernel.attached import question
 from symacct.kernel.errors import DomainError, PrecisionError, echo
@@ -287,7 +289,11 @@ def _is_name(name: str) -> bool:
 def _chosen(
     names: Mapping[sympy.Symbol, str], at: Mapping[str | sympy.Symbol, Iterable[Numeric]] | None
 ) -> dict[str, tuple[Fraction, ...]]:
-    """The user's sample values by the argument's name, each exact in float64."""
+    """Return the user's sample values by the argument's name, rounded to the nearest float64.
+
+    The code is measured at these floats. Raises DomainError for a symbol that is not open, for what
+    is no list of rational numbers, and for a number that is beyond the range of float64.
+    """
     known: dict[Any, str] = {**names, **{s.name: n for s, n in names.items()}}
     chosen = {}
     for key, listed in arguments.mapping(at, "at", "{'sigma': [1, 5]}").items():
@@ -302,5 +308,14 @@ def _chosen(
             raise DomainError(
                 f"at[{echo(key)}]: found {echo(values)}, needed a list of rational numbers"
             )
-        chosen[known[key]] = tuple(Fraction(float(number)) for number in numbers)
+        name = f"at[{echo(key)}]"
+        chosen[known[key]] = tuple(_in_float_range(number, name) for number in numbers)
     return chosen
+
+
+def _in_float_range(number: Fraction, name: str) -> Fraction:
+    """Round a number to the nearest float64; DomainError where that is ∞, or newly 0."""
+    near = nearest_float(number)
+    if not math.isfinite(near) or (near == 0) is not (number == 0):
+        raise DomainError(f"{name}: found {echo(number)}, needed numbers that float64 has room for")
+    return Fraction(near)

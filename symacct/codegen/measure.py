@@ -397,10 +397,11 @@ def between(low: Fraction, high: Fraction, share: float) -> Fraction:
 
     If `low` is not > 0, it is low + share (high − low). Both ends have to be float64.
     """
+    first, last = float(low), float(high)
     if low > 0:
-        near = Fraction(float(low) * float(high / low) ** share)
+        near = Fraction(first ** (1 - share) * last**share)
     else:
-        near = Fraction(float(low) + float(high - low) * share)
+        near = Fraction(first * (1 - share) + last * share)
     return min(max(near, low), high)
 
 

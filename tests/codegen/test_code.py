@@ -515,6 +515,26 @@ def test_the_values_that_code_is_measured_at_can_be_chosen():
         node.code("python", at={"tau": [1]})
 
 
+@pytest.mark.parametrize("value", [10**400, "1e-400"])
+def test_chosen_values_that_float64_has_no_room_for_are_refused(value):
+    with pytest.raises(DomainError, match=r"at\['sigma'\].*needed numbers that float64 has room"):
+        Gaussian(SIGMA).code("python", at={"sigma": [1, value]})
+
+
+def test_a_box_may_be_wider_than_float64():
+    """Its ends are float64, their ratio is not."""
+    low, high = Fraction(1e-300), Fraction(1e300)
+    assert abs(measure.between(low, high, 0.5) - 1) < 1e-12
+    assert abs(measure.between(-high, high, 0.25) / high + Fraction(1, 2)) < 1e-12
+
+
+def test_code_of_a_refuted_theorem_says_so():
+    node = SubsampleWithoutReplacement(Gaussian(5), "1/1000")
+    assert node.rdp(8, by="BLOG-C26").claim.kind is Kind.NEITHER
+    text = node.code("python", "BLOG-C26", max_order=30, points=20)
+    assert "# kind       : neither: REFUTED: it is no bound" in text
+
+
 def test_one_program_is_measured_once_for_every_language(monkeypatch):
     asked = []
     compare = measure._Comparison.compare
