@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 else:  # which loads SymPy
     display = LazyModule("symacct.export.latex.display")
 
-_DIGITS = 6  # significant digits of a number beside which all digits stand
-_SHORT = 40  # letters of a cell that is not broken
+#: A number beside which all digits stand has this many significant digits.
+_DIGITS = 6
+#: A cell of at most this many characters stays in one line.
+_MOST_UNBROKEN = 40
+#: A guarantee's number is called this by its kind.
 _KINDS = {Kind.EXACT: "the smallest that is true", Kind.UPPER: "an upper bound"}
 #: Styles that hold on light and on dark pages: none names a colour.
 _NAME = "white-space:nowrap;padding-right:1em"
@@ -34,14 +37,14 @@ _SENTENCE = "white-space:normal;min-width:16em;padding-right:1em"
 
 @question(Enclosure, "_repr_html_")
 def enclosure_card(x: Enclosure) -> str:
-    """The value on the safe side, what is proved of it, and what it is."""
+    """Show the value on its safe side, all its digits and its claim, as an HTML table."""
     value = f"{shown(x, _DIGITS)}  ({x.how_rounded(_DIGITS)})"
     return card([("value", value), _digits(x), ("kind", str(x.claim))])
 
 
 @question(Guarantee, "_repr_html_")
 def guarantee_card(guarantee: Guarantee) -> str:
-    """What is guaranteed, for whom and of what, how it was found, and all digits of it."""
+    """Show what is guaranteed, for whom and of what, how it was found, and all its digits."""
     g, letters = guarantee, ("ε", "δ")
     letter, other = letters if g.epsilon is g.asked else letters[::-1]
     pair = f"{letter} = {shown(g.asked, _DIGITS)} at {other} = {shown(g.given)}"
@@ -65,7 +68,7 @@ def guarantee_card(guarantee: Guarantee) -> str:
 
 @question(Guarantee, "__repr__")
 def guarantee_lines(guarantee: Guarantee) -> str:
-    """The guarantee, whether a smaller one may be had, its curve's claim, and what it is of."""
+    """Write the guarantee, whether a smaller one may be had, its claim, and what it is of."""
     lines = [f"Guarantee: {guarantee}", _best(guarantee), f"of the curve: {guarantee.claim}"]
     m = guarantee.mechanism
     if m is not None:
@@ -75,7 +78,7 @@ def guarantee_lines(guarantee: Guarantee) -> str:
 
 
 def _best(guarantee: Guarantee) -> str:
-    """The kind of the number, and where it is by an order, whether another one may do better."""
+    """Name the kind of the number, and say of one by an order whether another may do better."""
     if guarantee.needs_no_order:
         return str(guarantee.kind)
     best = "no order does better" if guarantee.optimal else "another order may do better"
@@ -84,19 +87,19 @@ def _best(guarantee: Guarantee) -> str:
 
 @question(Theorem, "_repr_html_")
 def theorem_card(theorem: Theorem) -> str:
-    """What a theorem says, of what, and under what."""
+    """Show what a theorem says, of what, and under what assumptions."""
     return card([*theorem_facts(theorem).items()])
 
 
 @question(Theorems, "_repr_html_")
 def theorems_grid(theorems: Iterable[Theorem]) -> str:
-    """The theorems below each other."""
+    """Show the theorems below each other, in one table."""
     rows = [theorem_facts(theorem) for theorem in theorems]
     return grid(rows[0] if rows else (), (row.values() for row in rows))
 
 
 def theorem_facts(theorem: Theorem) -> dict[str, str]:
-    """A theorem in a few words, by what they are about."""
+    """Describe a theorem in a few words each, by what these are about."""
     return {
         "theorem": theorem.name,
         "says": " ".join(theorem.statement.split()),
@@ -111,7 +114,10 @@ def theorem_facts(theorem: Theorem) -> dict[str, str]:
 
 
 def _digits(x: Enclosure) -> tuple[str, str]:
-    """All the digits that were asked for, and whether they are proved."""
+    """Give the row of all the digits that were asked for, and whether they are proved.
+
+    The digits are left out where the value above shows them all.
+    """
     proved = "every digit is proved" if x.certified else "not certified"
     if str(x) == shown(x, _DIGITS):
         return "digits", proved
@@ -119,7 +125,10 @@ def _digits(x: Enclosure) -> tuple[str, str]:
 
 
 def card(rows: Iterable[tuple[str, str]], title: str = "") -> str:
-    """Names beside what belongs to them; the title, or the first row, stands out."""
+    """Write an HTML table of names beside what belongs to them; the text is escaped.
+
+    The title, or the first row where there is none, stands out.
+    """
     listed = list(rows)
     styles = [_TEXT if title else _FIRST, *[_TEXT] * len(listed)]
     body = "".join(
@@ -131,7 +140,7 @@ def card(rows: Iterable[tuple[str, str]], title: str = "") -> str:
 
 
 def grid(headers: Iterable[str], rows: Iterable[Iterable[str]], below: str = "") -> str:
-    """A table with a line of headers; what is said below it."""
+    """Write an HTML table with a line of headers, and a paragraph below it; text is escaped."""
     head = "".join(_cell("th", name, _column(name)) for name in headers)
     lines = ("".join(_cell("td", cell, _column(cell)) for cell in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
@@ -141,22 +150,26 @@ def grid(headers: Iterable[str], rows: Iterable[Iterable[str]], below: str = "")
 
 
 def scrolled(wide: str) -> str:
-    """What is scrolled in a narrow window, which it would be cut by."""
+    """Put HTML into a box that scrolls where a narrow window would cut it; nothing is escaped."""
     return f'<div style="overflow-x:auto;max-width:100%">{wide}</div>'
 
 
 def _column(text: str) -> str:
-    """A short cell stays in one line; a sentence is wrapped."""
-    return _NAME if len(text) <= _SHORT else _SENTENCE
+    """Return the style of a cell: a short one stays in one line, and a sentence is wrapped."""
+    return _NAME if len(text) <= _MOST_UNBROKEN else _SENTENCE
 
 
 def _cell(tag: str, text: str, style: str) -> str:
+    """Write a cell of a table, its text escaped."""
     return f'<{tag} style="text-align:left;vertical-align:top;{style}">{escape(text)}</{tag}>'
 
 
 @question(Node, "_repr_html_")
 def node_card(m: Node) -> str:
-    """What was done, what may be asked of it next, and its Rényi curve as a formula."""
+    """Show what was done, what may be asked of it next, and its Rényi curve as a formula.
+
+    The formula is left out where there is none, or it is too long to be read.
+    """
     rows = [
         ("what", in_few_words(m)),
         ("relation", neighbours(m.claim.adjacency)),
@@ -170,7 +183,10 @@ def node_card(m: Node) -> str:
 
 
 def _fitting(m: Node, symbol: sympy.Symbol) -> int | str | None:
-    """A number that the symbol may stand for: a rate is at most 1."""
+    """Choose a number that the symbol may stand for; None where none of a few is one.
+
+    A rate is at most 1, so one of them is below 1.
+    """
     for value in (2, "1/2", 10, "1/100"):
         with suppress(SymacctError):
             m.subs({symbol: value})
@@ -179,7 +195,7 @@ def _fitting(m: Node, symbol: sympy.Symbol) -> int | str | None:
 
 
 def _questions(m: Node) -> str:
-    """What to type after the name of the expression, and what it answers."""
+    """Say what to type after the name of the expression, and what it answers."""
     if m.free_symbols:
         first = min(m.free_symbols, key=lambda symbol: symbol.name)
         if (number := _fitting(m, first)) is None:

@@ -21,25 +21,30 @@ from symacct.kernel.node import Node
 from symacct.kernel.sources import SYMACCT, WORKS
 from symacct.results.written import Written
 
-# Which theorem is best at an order shows at a modest precision.
+#: Balls have this many bits, which show which theorem is best at an order.
 _BITS = 128
-#: An order of each kind that a theorem may speak of.
+#: A theorem may speak of orders of these kinds, each of which has one order here.
 _OF_EACH_KIND = (2, Fraction(5, 2), Fraction(3, 2), 1, INFINITY)
-#: The keys of what users state themselves: there is nothing to cite.
+#: Sources with this key are stated by a user: there is nothing to cite.
 STATED = "user"
+#: Our own proofs stand in this folder.
 _OUR_PATH = "docs/proofs/"
+#: The text of a source in our proofs begins like this.
 _OUR_FILE = f"{SYMACCT.key}, {_OUR_PATH}"
-_FIRST_WORD = re.compile(r"^[a-z]+(?![\w(/.])")  # of words, and no path or formula
+#: This matches a first word in small letters, but no path and no formula.
+_FIRST_WORD = re.compile(r"^[a-z]+(?![\w(/.])")
+#: This matches lemmas of a chapter of our proofs.
 _LEMMAS = re.compile(r"docs/proofs/(\w+\.md), ([a-z0-9-]+(?:(?:, [a-z0-9-]+)* and [a-z0-9-]+)?)")
 
 
 @question(Node, "cite")
 def cite(m: Node, alpha: Numeric | None = None, by: By = None) -> str:
-    """BibTeX of the works behind ε(α) of `m`: its theorems and the curves of its mechanisms.
+    """Write BibTeX of the works behind ε(α) of `m`: its theorems and its mechanisms' curves.
 
-    Without an order, of all that answer: at whole orders first, then between them, at 1 and ∞.
-    `note` says where in each work. What a user states has no work to cite, and is named in a
-    comment. Raises as `rdp` does.
+    Without an order, it is of all that answer: at whole orders first, then between them, at 1 and
+    at ∞. The field `note` says where in each work. What a user states has no work to cite, and is
+    named in a comment. Raises as `rdp` does; without an order it raises the error at order 2, if
+    there is an answer at none.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> print(cite(PoissonSubsample(Gaussian(5), "1/1000")).splitlines()[0])
@@ -51,7 +56,11 @@ def cite(m: Node, alpha: Numeric | None = None, by: By = None) -> str:
 
 
 def _claims(m: Node, by: By) -> list[Claim]:
-    """What is claimed at an order of each kind, where there is an answer."""
+    """List what is claimed at the orders 2, 5/2, 3/2, 1 and ∞, where there is an answer.
+
+    If there is an answer at none of them, the error at order 2 is raised. An error that does not
+    depend on the order, such as a DomainError, is raised at once.
+    """
     claims: list[Claim] = []
     refused: list[SymacctError] = []
     for alpha in _OF_EACH_KIND:
@@ -65,7 +74,10 @@ def _claims(m: Node, by: By) -> list[Claim]:
 
 
 def claim_at(m: Node, alpha: Numeric | None = None, by: By = None) -> Claim:
-    """What is claimed of ε(α), which names the theorems and curves that gave it."""
+    """Return what is claimed of ε(α), by default at order 2, with its theorems and sources.
+
+    Raises as `rdp` does.
+    """
     at = 2 if alpha is None else order(alpha)
     with precision(_BITS):
         curve = Evaluation(BALL, goal_of(m, by), by).curve(m)
@@ -75,12 +87,15 @@ def claim_at(m: Node, alpha: Numeric | None = None, by: By = None) -> Claim:
 
 @question(Guarantee, "cite")
 def cite_guarantee(guarantee: Guarantee) -> str:
-    """BibTeX of the works behind this guarantee: theorems, curves and conversion."""
+    """Write BibTeX of the works behind this guarantee: theorems, curves and conversion."""
     return bibtex(sources_of(guarantee))
 
 
 def sources_of(guarantee: Guarantee) -> tuple[Source, ...]:
-    """The sources of the curve, then that of the conversion; pure DP and a profile need none."""
+    """List the sources of the curve, then that of the conversion.
+
+    A guarantee of pure DP (α = ∞), or of a profile, needs no conversion.
+    """
     curve = guarantee.claim.sources
     if guarantee.alpha == INFINITY or guarantee.needs_no_order:
         return curve
@@ -88,12 +103,12 @@ def sources_of(guarantee: Guarantee) -> tuple[Source, ...]:
 
 
 def bibtex(sources: Iterable[Source]) -> str:
-    """One entry for each work, in the order of first use, its places joined in `note`."""
+    """Write one entry for each work, in the order of first use, its places joined in `note`."""
     return Written("\n".join(_entry(key, known) for key, known in places(sources).items()))
 
 
 def places(sources: Iterable[Source]) -> dict[str, list[str]]:
-    """The keys of the works in the order of first use, each with the places named in it."""
+    """List the keys of the works in the order of first use, each with the places named in it."""
     by_key: dict[str, list[str]] = {}
     for source in sources:
         for work in each_work(source):
@@ -104,7 +119,7 @@ def places(sources: Iterable[Source]) -> dict[str, list[str]]:
 
 
 def source_line(sources: Iterable[Source]) -> str:
-    """The places in each work in a line, none twice; beside each other one path of our proofs.
+    """Write the places in each work in a line, none twice; our path once for neighbours.
 
     >>> lemmas = ("mechanisms.md, skellam", "selection.md, k-best", "mechanisms.md, skellam")
     >>> source_line(SYMACCT.at(f"docs/proofs/{lemma}") for lemma in lemmas)
@@ -121,7 +136,7 @@ def source_line(sources: Iterable[Source]) -> str:
 
 
 def each_work(source: Source) -> Iterator[Source]:
-    """A source that names a place in a second work, "…; BBGHS20, Theorem 21", as two sources."""
+    """Split a source that names places in several works, "…; BBGHS20, Theorem 21", by work."""
     key = source.key
     pieces: list[str] = []
     for part in source.place.split("; "):
@@ -135,7 +150,10 @@ def each_work(source: Source) -> Iterator[Source]:
 
 
 def _entry(key: str, places: list[str]) -> str:
-    """The BibTeX entry of one work, with the places in it; a comment for what a user states."""
+    """Write the BibTeX entry of one work, with the places in it.
+
+    What a user states is a comment, and a user's own source of another key an entry of its key.
+    """
     work, note = WORKS.get(key), "; ".join(places)
     if key == SYMACCT.key:
         note = _LEMMAS.sub(_entitled, note)  # the entry names the folder
@@ -149,12 +167,12 @@ def _entry(key: str, places: list[str]) -> str:
 
 
 def _entitled(match: re.Match[str]) -> str:
-    """Lemmas of docs/proofs/, by the names that they keep in later versions, and their chapter."""
+    """Write lemmas of docs/proofs/ by their names, which later versions keep, and their chapter."""
     word = "lemmas" if " and " in match[2] else "lemma"
     return f"{word} {match[2]} ({match[1]})"
 
 
 def _note(places: str) -> str:
-    """The field `note`, which begins as a sentence does."""
+    """Write the field `note`, which begins with a capital letter; empty without places."""
     begun = _FIRST_WORD.sub(lambda word: word[0][0].upper() + word[0][1:], places)
     return f"  note = {{{plain_tex(begun)}}},\n" if places else ""

@@ -33,12 +33,14 @@ else:  # they need libraries that words do without
     printer = LazyModule("symacct.export.latex.printer")
     sentences = LazyModule("symacct.export.latex.sentences")
 
-LISTED = 12  # that are named one by one
+#: A composition or a table of at most this many parts names them one by one.
+LISTED = 12
 #: Between these stands what is written as it is, of the signs that Unicode leaves to private use;
 #: mathematics between dollar signs.
 _MARK = "\ue000{}\ue001"
 _MARKED = re.compile("\ue000([^\ue001]*)\ue001")
-_OF_FLOAT = " (as float64)"  # what is said of a number, and is no part of it
+#: These words follow a number that a float stated, and are no part of it.
+_OF_FLOAT = " (as float64)"
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,11 @@ _FORM: ContextVar[Form] = ContextVar("form", default=_FORMS["text"])
 
 
 def written(form: str, words: Callable[[], str], by: PaperPrinter | None = None) -> str:
-    """What `words` makes, in this form; formulas in LaTeX by this printer, if one is given."""
+    """Write what `words` makes, in this form: "text", "markdown" or "latex".
+
+    Words are escaped, and what they mark as written is not. Formulas in LaTeX are by the printer
+    `by`, if one is given.
+    """
     kept = _FORMS[form]
     before = _FORM.set(Form(kept.name, kept.escaped, by))
     try:
@@ -76,7 +82,7 @@ def written(form: str, words: Callable[[], str], by: PaperPrinter | None = None)
 
 
 def code(text: str) -> str:
-    """Code or a hash, as such."""
+    """Write code or a hash as such, in the form in force."""
     match _FORM.get().name:
         case "latex":
             return _MARK.format(rf"\texttt{{{sentences.plain_tex(text)}}}")
@@ -86,7 +92,7 @@ def code(text: str) -> str:
 
 
 def cited(key: str, place: str) -> str:
-    """A work by its key and the place in it: by its authors, and in LaTeX by \\cite."""
+    """Cite a work by its key and the place in it: by its authors, or in LaTeX by \\cite."""
     if _FORM.get().is_tex:
         where = f"[{{{sentences.words(place)}}}]" if place else ""
         return _MARK.format(rf"\cite{where}{{{sentences.cite_key(key)}}}")
@@ -95,12 +101,12 @@ def cited(key: str, place: str) -> str:
 
 
 def shown(fields: Mapping[str, object]) -> dict[str, Counted]:
-    """What stands in the places of a template: text as it is, parameters as `value` has them."""
+    """Write what stands in the places of a template: text as it is, parameters by `value`."""
     return {k: Counted(v if isinstance(v, str) else value(v)) for k, v in fields.items()}
 
 
 def filled(template: str, /, **fields: object) -> str:
-    """A template with its fields in their places; between dollar signs it is mathematics."""
+    """Fill a template with its fields; between dollar signs it is mathematics."""
     placed = shown(fields)
     return "".join(
         _set(_about(part.format(**placed)), is_maths) for part, is_maths in pieces(template)
@@ -108,7 +114,7 @@ def filled(template: str, /, **fields: object) -> str:
 
 
 def sentence(words: str) -> str:
-    """A sentence of a theorem's or of a user's, with its mathematics where that is marked.
+    """Write a sentence of a theorem or of a user, with its mathematics where that is marked.
 
     >>> print(written("latex", lambda: sentence(Marked("a rate $γ <= 1/5$, and 100% of it"))))
     a rate $\\gamma \\leq 1/5$, and 100{\\%} of it
@@ -119,7 +125,10 @@ def sentence(words: str) -> str:
 
 
 def _set(part: str, is_maths: bool) -> str:
-    """A part of a template; in LaTeX mathematics, with formulas among it, as one formula."""
+    """Write a part of a template; in LaTeX mathematics, with formulas among it, is one formula.
+
+    Mathematics that LaTeX does not know stays as it is.
+    """
     if not is_maths or not _FORM.get().is_tex:
         return part
     number, of_float, _ = part.partition(_OF_FLOAT)
@@ -136,12 +145,12 @@ def _set(part: str, is_maths: bool) -> str:
 
 
 def _about(words: str) -> str:
-    """With a number of few digits as readers say it."""
+    """Say a number of few digits as readers do: not "= ≈"."""
     return words.replace("= ≈", "≈").replace("probability ≈", "probability about")
 
 
 def maths(tex: str) -> str:
-    """A formula in LaTeX as a part of words."""
+    """Mark a formula in LaTeX as a part of words."""
     return _MARK.format(f"${tex}$")
 
 
@@ -149,9 +158,9 @@ def maths(tex: str) -> str:
 
 
 def value(x: object) -> str:
-    """A parameter as a reader writes it: a short decimal where it is one, else a fraction.
+    """Write a parameter as a reader does: a decimal of at most 12 characters, else a fraction.
 
-    A law or a table is told in words and mathematics.
+    A long fraction is about a decimal. A law or a table is told in words and mathematics.
     """
     if isinstance(x, Law):
         return _law(x)
@@ -170,7 +179,7 @@ def value(x: object) -> str:
 
 
 def _law(law: Law) -> str:
-    """A law by its name and its parameters: the Poisson law (rate = 10), or by its density."""
+    """Name a law with its parameters, as the Poisson law (rate = 10), or by its density."""
     if isinstance(law, Density):
         ends = (_END.get(str(end)) or value(end) for end in (law.cuts[0], law.cuts[-1]))
         on = " < x < ".join(ends)
@@ -192,13 +201,16 @@ _LAWS = {"Truncated Negative Binomial": "truncated negative binomial"}
 
 
 def _table(rows: tuple[object, ...]) -> str:
-    """Probabilities in brackets, (1/2, 1/2); of many the first few and how many there are."""
+    """Write probabilities in brackets, (1/2, 1/2); of many the first few and their number."""
     more = f", … ({len(rows):,} in all)" if len(rows) > LISTED else ""
     return f"({', '.join(map(value, rows[:LISTED]))}{more})"
 
 
 def _spoken(formula: sympy.Expr) -> str:
-    """A formula for readers, with √ and e for Euler's number: 3√3, e^2/(e^2 + 1)."""
+    """Write a formula for readers, with √ and e for Euler's number: 3√3, e^2/(e^2 + 1).
+
+    A long number in it is rounded to few digits, and "≈" then begins the formula.
+    """
     long = {x for x in formula.atoms(sympy.Rational) if x.q != 1 and is_long(x.p, x.q)}
     short = {x: _few_digits(abs(x)) * (1 if x > 0 else -1) for x in long}
     about, brief = "≈ " if long else "", formula.xreplace(short)
@@ -208,14 +220,14 @@ def _spoken(formula: sympy.Expr) -> str:
 
 
 def _few_digits(x: sympy.Rational) -> sympy.Symbol:
-    """A number of few digits in a formula, for one that is about the same."""
+    """Make a symbol that is written as a number of few digits, about as large as x > 0."""
     digits = in_few_digits(Fraction(int(x.p), int(x.q)))
     return sympy.Symbol(re.sub(r"≈ | \(.*", "", digits), positive=True)
 
 
 @cache
 def _spoken_printer() -> type[Any]:
-    """The class of SymPy printers that write a formula as a reader of text expects it."""
+    """Make the class of SymPy printers that write a formula as a reader of text expects it."""
 
     class Spoken(printers()[0]):  # type: ignore[misc]  # made where SymPy is
         def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
@@ -231,7 +243,7 @@ def _spoken_printer() -> type[Any]:
             return f"|{self._print(size.args[0])}|"
 
         def _print_exp(self, power: sympy.Expr) -> str:
-            """e^2, e^0.5 or e^(x + 1)."""
+            """Write e^2, e^0.5 or e^(x + 1)."""
             exponent = power.exp
             is_rational = isinstance(exponent, sympy.Rational)
             number = Fraction(exponent.p, exponent.q) if is_rational else None
@@ -255,14 +267,18 @@ def _spoken_printer() -> type[Any]:
 
 # --- an expression in words
 
-_SENSITIVITIES = 4  # that are named one by one
-_FEW = 600  # characters of a description beside a number
+#: At most this many sensitivities are named one by one.
+_MOST_SENSITIVITIES = 4
+#: A description beside a number has about this many characters at most.
+_MOST_CHARACTERS = 600
+#: This matches the innermost brackets.
 _BRACKETS = re.compile(r"\([^()]*\)")
-_UNWRITTEN = 10**4300  # the first number that Python writes by no f"{n:,}"
+#: Python writes no number from this one on by f"{n:,}".
+_UNWRITTEN = 10**4300
 
 
 def describe(m: Node) -> str:
-    """What was done, as a noun phrase.
+    """Describe what was done, as a noun phrase.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> describe(1000 * PoissonSubsample(Gaussian(5), "1/100"))
@@ -275,23 +291,26 @@ def describe(m: Node) -> str:
 def describe_tex(
     m: Node, names: Mapping[Node, str] | None = None, printer: PaperPrinter | None = None
 ) -> str:
-    """What was done, as a noun phrase in LaTeX; to parts that have `names` there, by these."""
+    """Describe what was done, as a noun phrase in LaTeX; parts that have `names` by these.
+
+    With `names` all parts of a composition are told one by one.
+    """
     naming = _Naming(LISTED) if names is None else _Naming(len(m.children) + 1, names)
     return written("latex", lambda: _described(m, naming), printer)
 
 
 @dataclass(frozen=True)
 class _Naming:
-    """How parts are told: of a composition so many one by one, and some by names in LaTeX."""
+    """How parts are told: of a composition up to `listed` one by one, some by names in LaTeX."""
 
     listed: int
     names: Mapping[Node, str] = field(default_factory=dict)
 
 
 def _described(m: Node, naming: _Naming, drawn: str = "") -> str:
-    """What was done, by the template of its class.
+    """Describe what was done, by the template of its class, or by its fields if it has none.
 
-    `drawn` is said before how a sample in it is drawn: by each of several runs, or by all parts.
+    `drawn` is said before how a sample in it is drawn: ", each" for each of several runs.
     """
     if isinstance(m, Compose):
         return _composition(m, naming)
@@ -310,7 +329,10 @@ def _described(m: Node, naming: _Naming, drawn: str = "") -> str:
 
 
 def _part(x: object, naming: _Naming, drawn: str, is_bare: bool = False) -> object:
-    """A parameter as it is; a mechanism by its name or in words, several runs in brackets."""
+    """Return a parameter as it is, and a mechanism by its name or in words.
+
+    Several runs stand in brackets, unless `is_bare` says that the template needs none.
+    """
     if not isinstance(x, Node):
         return x
     if x in naming.names:
@@ -320,6 +342,7 @@ def _part(x: object, naming: _Naming, drawn: str, is_bare: bool = False) -> obje
 
 
 def _composition(m: Compose, naming: _Naming) -> str:
+    """Describe a composition by its parts, or by their number where there are many."""
     if not m.terms:
         return "no mechanism at all"
     if len(m.terms) > naming.listed:
@@ -329,19 +352,19 @@ def _composition(m: Compose, naming: _Naming) -> str:
 
 
 def _runs_of_parts(m: Compose, naming: _Naming) -> list[tuple[str, Count]]:
-    """The runs of each mechanism in words, and how many they are."""
+    """Describe the runs of each mechanism, with how many they are, sorted by their words."""
     parts = sorted((_of_run(part, count, naming), count) for part, count in m.terms.items())
     return [(f"{_runs(count)} of {part}", count) for part, count in parts]
 
 
 def _of_run(part: Node, count: Count, naming: _Naming) -> str:
-    """What is run; of several runs it is said that each has a sample of its own."""
+    """Describe what is run; of several runs it says that each has a sample of its own."""
     is_fresh = count != 1 and _samples_worded(part) == 1
     return str(_part(part, naming, ", each" if is_fresh else ""))
 
 
 def _samples_worded(m: Node) -> int:
-    """How many samples the words of m say to be drawn, those in a composition left out."""
+    """Count the samples that the words of m say to be drawn, those in a composition left out."""
     if isinstance(m, Compose):
         return 0
     worded = (x for x in m.word_fields().values() if isinstance(x, Node))
@@ -349,7 +372,7 @@ def _samples_worded(m: Node) -> int:
 
 
 def _together(runs: list[str]) -> str:
-    """The parts of a composition, between semicolons if one of them has a comma of its own."""
+    """Join the parts of a composition, by semicolons if one of them has a comma of its own."""
     between, last = ("; ", "; and ") if any(map(_has_comma, runs)) else (", ", " and ")
     begun = f"{between.join(runs[:-1])}{last}" if runs[1:] else ""
     return f"the adaptive composition of {begun}{runs[-1]}"
@@ -364,13 +387,16 @@ def _has_comma(words: str) -> bool:
 
 
 def _runs(n: Count) -> str:
+    """Say how many runs there are: one run, 1,000 runs, n runs."""
     if isinstance(n, int):
         counted = f"{n:,}" if n < _UNWRITTEN else text(Fraction(n))
         return "one run" if n == 1 else f"{counted} runs"
     return f"{value(n)} runs"
 
 
-OWN_CURVE = "the mechanism's own curve"  # where no theorem is behind a number
+#: These words stand where no theorem is behind a number.
+OWN_CURVE = "the mechanism's own curve"
+#: Tables label each kind by the side of the truth that it is on.
 KIND_LABELS = {
     Kind.LOWER: "↑ lower",
     Kind.EXACT: "= exact",
@@ -380,17 +406,20 @@ KIND_LABELS = {
 
 
 def kind_label(claim: Claim) -> str:
-    """The kind of a claim, and whether it is trusted alone."""
+    """Label the kind of a claim, and say where it is not certified."""
     return KIND_LABELS[claim.kind] + ("" if claim.certified else " (not certified)")
 
 
 def _changed(adjacency: Adjacency) -> str:
-    """How many records neighbours differ in."""
+    """Say how many records neighbours differ in."""
     return "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
 
 
 def neighbours(adjacency: Adjacency, m: Node | None = None) -> str:
-    """Which datasets the guarantee protects against telling apart; `m` says what they were for."""
+    """Say in which records the datasets differ that the guarantee makes hard to tell apart.
+
+    `m` says which of its parameters an open relation was stated for, and whether it is local.
+    """
     records = _changed(adjacency)
     if adjacency.relation is Relation.ADD_REMOVE:
         return f"neighbouring datasets differ by adding or removing {records}"
@@ -408,16 +437,19 @@ def neighbours(adjacency: Adjacency, m: Node | None = None) -> str:
 
 
 def is_open(adjacency: Adjacency, m: Node | None) -> bool:
-    """Does it have to be said which of the two relations the parameters were stated for?"""
+    """Is it open which of the two relations the parameters were stated for?
+
+    It is not for local privacy, where neighbours differ in one answer.
+    """
     return adjacency.relation is Relation.EITHER and not (m is not None and m.is_local)
 
 
 def neighbours_short(adjacency: Adjacency) -> str:
-    """The relation where there is room for few words: add or remove one record."""
-    return f"{_SHORT[adjacency.relation]} {_changed(adjacency)}"
+    """Say the relation in few words: add or remove one record."""
+    return f"{_RELATIONS[adjacency.relation]} {_changed(adjacency)}"
 
 
-_SHORT = {
+_RELATIONS = {
     Relation.ADD_REMOVE: "add or remove",
     Relation.REPLACE_ONE: "replace",
     Relation.EITHER: "add, remove or replace",
@@ -425,7 +457,7 @@ _SHORT = {
 
 
 def samplings(m: Node) -> list[str]:
-    """How records are drawn in m, in few words: Poisson sampling."""
+    """List how records are drawn in m, in few words: Poisson sampling."""
     nodes = [node for node, _, run, _ in _contexts(m, m.claim.adjacency.relation) if run]
     drawing = [
         operation.drawing
@@ -436,7 +468,7 @@ def samplings(m: Node) -> list[str]:
 
 
 def _contexts(m: Node, relation: Relation) -> list[tuple[Node, Relation, bool, bool]]:
-    """Each node of m, the relation it is read for, and whether it was run, and on a sample.
+    """List each node of m, the relation it is read for, and whether it was run, and on a sample.
 
     Mechanisms come before what was done to them. A node was not run where a premise says what was,
     and the node only costs as much.
@@ -457,6 +489,7 @@ def _contexts(m: Node, relation: Relation) -> list[tuple[Node, Relation, bool, b
     return list(reversed(contexts))
 
 
+#: These premises are those of every number.
 ALWAYS = (
     "the mechanism runs as it is described, with ideal randomness",
     "nothing else about the data is released",
@@ -464,7 +497,7 @@ ALWAYS = (
 
 
 def own_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
-    """What has to be true of the program that ran, beyond what is assumed of every program.
+    """List what has to be true of the program that ran, beyond what holds of every program.
 
     `adjacency` stands for a relation that m leaves open.
 
@@ -476,6 +509,7 @@ def own_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
 
 
 def _premises(m: Node, adjacency: Adjacency | None) -> Iterator[str]:
+    """Yield the premises of each node for the relation that it is read for, with repetitions."""
     for node, relation, run, sampled in _contexts(m, (adjacency or m.claim.adjacency).relation):
         if run or not node.says_who_takes_part:
             stated = node.premises_in_sample if sampled else node.premises_for
@@ -483,7 +517,7 @@ def _premises(m: Node, adjacency: Adjacency | None) -> Iterator[str]:
 
 
 def _filled(premise: str, node: Node) -> str:
-    """The sentence with the parameters of the node in their places."""
+    """Fill the sentence with the parameters of the node."""
     if "{" not in premise:
         return premise
     fields = {k: v for k, v in node.fields().items() if not isinstance(v, Node)}
@@ -491,7 +525,7 @@ def _filled(premise: str, node: Node) -> str:
 
 
 def pressing_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
-    """The premises that are said beside the number itself: many a run does not meet them.
+    """List the premises that are said beside the number itself: many a run does not meet them.
 
     They are about persons whose answers are missing, about the unit of noise for a replaced record,
     and what an author stated.
@@ -500,7 +534,7 @@ def pressing_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
 
 
 def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
-    """What has to be true of the program that ran, for what is proved to be about it.
+    """List what has to be true of the program that ran, for what is proved to be about it.
 
     `adjacency` stands for a relation that m leaves open.
 
@@ -512,7 +546,7 @@ def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
 
 
 def about(m: Node, adjacency: Adjacency | None = None) -> str:
-    """The relation of m's curve and the sensitivities of its noise, without which no ε says much.
+    """Say the relation of m's curve and the sensitivities of its noise, which every ε needs.
 
     `adjacency` stands for a relation that m leaves open.
 
@@ -524,7 +558,7 @@ def about(m: Node, adjacency: Adjacency | None = None) -> str:
 
 
 def pictured(*nodes: Node, adjacency: str | Adjacency | None = None) -> str:
-    """What `about` says of all nodes, in words for the legend of a picture; a relation once.
+    """Say what `about` says of all nodes, in words for the legend of a picture; a relation once.
 
     `adjacency` stands for a relation that a node leaves open.
     """
@@ -542,22 +576,22 @@ def pictured(*nodes: Node, adjacency: str | Adjacency | None = None) -> str:
 
 
 def in_few_words(m: Node) -> str:
-    """What was done; of a long composition the first parts whole, with the sensitivities of all.
+    """Describe what was done; a long composition by its first parts and all sensitivities.
 
     No part is cut, and what is left out is counted.
     """
     words = describe(m)
-    if len(words) <= _FEW:
+    if len(words) <= _MOST_CHARACTERS:
         return words
     first = _first_parts(m) if isinstance(m, Compose) else ""
     return ", ".join(filter(None, [first or _described(m, _Naming(0)), sensitivity(m)]))
 
 
 def _first_parts(m: Compose) -> str:
-    """As many mechanisms as a few words name, and how many others; nothing if it is none."""
+    """Describe as many mechanisms as there is room for, and count the others; empty for none."""
     parts = _runs_of_parts(m, _Naming(LISTED))
     lengths = accumulate(len(words) for words, _ in parts)
-    named = sum(length <= _FEW for length in lengths)
+    named = sum(length <= _MOST_CHARACTERS for length in lengths)
     left = parts[named:]
     if not named or not left:
         return describe(m) if named else ""
@@ -567,10 +601,10 @@ def _first_parts(m: Compose) -> str:
 
 
 def sensitivity(m: Node) -> str:
-    """What the noise in m is for, as "sensitivity 1"; nothing where no part has a sensitivity."""
+    """Say the sensitivities in m, as "sensitivity 1"; empty where no part has one."""
     stated = (node.fields().get("sensitivity") for node in m.walk())
     values = sorted({value(each) for each in stated if each is not None})
-    if len(values) > _SENSITIVITIES:
+    if len(values) > _MOST_SENSITIVITIES:
         return f"{len(values)} sensitivities"
     plural = "sensitivities" if len(values) > 1 else "sensitivity"
     listed = " and ".join(filter(None, [", ".join(values[:-1]), *values[-1:]]))
@@ -578,7 +612,7 @@ def sensitivity(m: Node) -> str:
 
 
 def float_note(m: Node) -> str:
-    """A line about the first parameter that is the bits of a float; or nothing."""
+    """Write a line about the first parameter that is the bits of a float; empty without one."""
     for node in m.walk():
         for field_value in node.fields().values():
             if isinstance(field_value, Fraction) and is_float(field_value):

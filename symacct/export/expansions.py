@@ -70,11 +70,16 @@ from symacct.theory.amplification.pairs import expectation
 # the variable stays a SymPy expression, and is computed exactly as in a formula.
 
 T = sympy.Dummy("t", positive=True)
-_TEST_BITS = 256  # of balls that show that a coefficient is not 0 at one point
+#: Balls have this many bits where they show that a coefficient is not 0 at one point.
+_TEST_BITS = 256
 
 
 class Series:
-    """A truncated series; `first` is the exponent of its first coefficient, which is not 0."""
+    """A truncated series; `first` is the exponent of its first coefficient, which is not 0.
+
+    `last` is the exponent of the O term, at most the terms of the arithmetic. A series without
+    coefficients is O(t^last).
+    """
 
     __slots__ = ("coefficients", "ctx", "first", "growth", "last")
 
@@ -107,7 +112,7 @@ class Series:
 
     @property
     def leading(self) -> sympy.Expr:
-        """The first coefficient; OrderError where none is known at this many terms."""
+        """The first coefficient; TooFewTerms where none is known at this many terms."""
         if not self.coefficients:
             raise TooFewTerms
         return self.coefficients[0]
@@ -135,12 +140,12 @@ class Series:
         return -self + other
 
     def scaled(self, factor: SeriesNumber) -> Series:
-        """The series times a number that does not depend on t."""
+        """Multiply the series by a number that does not depend on t, and is not 0."""
         values = [factor * c for c in self.coefficients]
         return Series(self.ctx, self.first, values, self.last, self.growth)
 
     def __lt__(self, other: SeriesNumber) -> bool:
-        """Which of two series is the smaller is asked of the arithmetic, near its point."""
+        """Refuse a comparison: which of two series is the smaller the arithmetic decides."""
         raise no_series("a comparison of two values, as in a convex hull")
 
     __le__ = __gt__ = __ge__ = __lt__
@@ -170,7 +175,10 @@ class Series:
         return self**-1 * other
 
     def __pow__(self, exponent: SeriesNumber) -> SeriesNumber:
-        """Any whole power; any power at all where t^v stays a whole power of t."""
+        """Raise to a power by which t^v stays a whole power of t; NoSeriesError for another.
+
+        The exponent does not depend on t.
+        """
         exponent = expression(sympy.sympify(exponent))
         if exponent == 0:
             return sympy.S.One
@@ -188,7 +196,7 @@ class Series:
         return Series(self.ctx, int(shift), values, last, self.growth * exponent)
 
     def _rest(self) -> list[sympy.Expr]:
-        """The coefficients of x, with self = c t^v (1 + x); x_0 = 0."""
+        """Compute the coefficients of x, with self = c t^v (1 + x); x_0 = 0."""
         head = self.leading
         tail = [self[k] / head for k in range(self.first + 1, self.last)]
         return [sympy.S.Zero, *tail]
@@ -196,7 +204,7 @@ class Series:
     # --- functions
 
     def log(self) -> SeriesNumber:
-        """growth + log(c) + log(1 + x); a power of t has a logarithm but no series."""
+        """Expand growth + log(c) + log(1 + x); NoSeriesError where the first power is not t^0."""
         head = self.leading
         if self.first != 0:
             raise no_series(f"log(t^{self.first})")
@@ -208,7 +216,10 @@ class Series:
         return Series(self.ctx, 0, values, self.last) + self.ctx.principal(self.growth)
 
     def exp(self) -> SeriesNumber:
-        """e^{growth + c} · e^{x}"""
+        """Expand e^{growth + c} · e^{x}, the terms in 1/t being the growth.
+
+        NoSeriesError where self has a growth of its own.
+        """
         if self.growth != 0:
             raise no_series("an exponential of an exponential")
         growth = sympy.Add(*(self[k] * T**k for k in range(min(self.first, 0), 0)))
@@ -220,7 +231,7 @@ class Series:
         return Series(self.ctx, 0, values, self.last, growth)
 
 
-#: A number that depends on the variable, or an expression that does not.
+#: A number is a series if it depends on the variable, and an expression if it does not.
 SeriesNumber: TypeAlias = Series | sympy.Expr
 
 
@@ -229,11 +240,11 @@ class TooFewTerms(Exception):  # caught where the number of terms is chosen
 
 
 class NoSeriesError(OrderError):
-    """A value that has no expansion in powers."""
+    """A value has no expansion in powers at this point."""
 
 
 def no_series(what: str) -> NoSeriesError:
-    """The error that says what has no expansion in powers."""
+    """Make the error that says what has no expansion in powers."""
     return NoSeriesError(
         f"expansion: found {what}, needed powers of the variable: no expansion exists at this "
         "point",
@@ -253,7 +264,7 @@ class SeriesArithmetic(SymbolicArithmetic):
         self.variable = variable
         self.terms = terms
         self.inner = inner
-        #: What stands behind a coefficient that is written as a symbol.
+        #: These stand behind coefficients that are written as symbols.
         self.named: dict[sympy.Expr, sympy.Expr] = {}
         if point is sympy.oo:
             self.value = Series(self, -1, [sympy.S.One], terms)
@@ -268,13 +279,13 @@ class SeriesArithmetic(SymbolicArithmetic):
         return evaluate(self, value, known | {self.variable: self.value})
 
     def name(self, value: sympy.Expr) -> sympy.Expr:
-        """A symbol in the place of a long coefficient until the end."""
+        """Make a symbol that stands for a long coefficient until the end."""
         symbol = sympy.Dummy("c", real=True)
         self.named[symbol] = value
         return symbol
 
     def series(self, value: SeriesNumber) -> Series:
-        """Any number of this arithmetic as a series."""
+        """Return any number of this arithmetic as a series; NoSeriesError for an infinite one."""
         if isinstance(value, Fraction):
             value = expression(value)
         value = value if isinstance(value, Series) else self.number(sympy.sympify(value))
@@ -285,7 +296,7 @@ class SeriesArithmetic(SymbolicArithmetic):
         return Series(self, 0, [value] if value != 0 else [], self.terms)
 
     def scale(self, series: Series, factor: SeriesNumber) -> SeriesNumber:
-        """series · factor, for a factor that is no Series yet; exactly 0 if the factor is."""
+        """Multiply a series by a factor that is no Series yet; exactly 0 if the factor is."""
         if isinstance(factor, Fraction):
             factor = expression(factor)
         factor = self.number(sympy.sympify(factor))
@@ -294,7 +305,7 @@ class SeriesArithmetic(SymbolicArithmetic):
         return sympy.S.Zero if factor == 0 else series.scaled(factor)
 
     def principal(self, growth: sympy.Expr) -> SeriesNumber:
-        """A polynomial in 1/t as a series."""
+        """Return a polynomial in 1/t as a series, or the number 0."""
         if growth == 0:
             return sympy.S.Zero
         poly = sympy.Poly(sympy.expand(growth.subs(T, 1 / T)), T)
@@ -337,7 +348,10 @@ class SeriesArithmetic(SymbolicArithmetic):
     def sum(
         self, term: Callable[[int], SeriesNumber], first: int, last: SeriesNumber
     ) -> SeriesNumber:
-        """Σ term by term; up to a symbolic α while the l-th term is O(t^l), as powers of γ are."""
+        """Add term by term; up to a symbolic α while the l-th term is O(t^l), as powers of γ are.
+
+        OrderError where it is not.
+        """
         if isinstance(last, int | sympy.Integer):
             return sum((term(l) for l in range(first, int(last) + 1)), sympy.S.Zero)
         total: SeriesNumber = sympy.S.Zero
@@ -366,7 +380,7 @@ class SeriesArithmetic(SymbolicArithmetic):
         return self._best(xs, smaller=False)
 
     def _best(self, xs: tuple[SeriesNumber, ...], smaller: bool) -> SeriesNumber:
-        """The smallest (largest) near the point."""
+        """Choose the smallest (largest) near the point; Min or Max where constants do not tell."""
         best = xs[0]
         for x in xs[1:]:
             if isinstance(x, Series) or isinstance(best, Series):
@@ -381,7 +395,10 @@ class SeriesArithmetic(SymbolicArithmetic):
         return best
 
     def is_below(self, a: SeriesNumber, b: SeriesNumber) -> bool:
-        """Is a < b for small t? DomainError where that cannot be told, or at a kink."""
+        """Is a < b for small t? False where both have one expansion as far as it is asked.
+
+        Raises DomainError where that cannot be told, and NoSeriesError at a kink.
+        """
         if self.is_infinite(a) or self.is_infinite(b):
             return self.is_infinite(b)
         difference = self.series(a) - self.series(b)
@@ -401,7 +418,7 @@ class SeriesArithmetic(SymbolicArithmetic):
         return side < 0
 
     def is_larger(self, a: sympy.Expr, b: sympy.Expr) -> bool:
-        """Is the growth a above b for small t?"""
+        """Is the growth a above b for small t > 0? DomainError where symbols decide it."""
         poly = sympy.Poly(sympy.expand((a - b).subs(T, 1 / T)), T)
         side = sign(poly.LC())
         if side is None:
@@ -414,13 +431,17 @@ class SeriesArithmetic(SymbolicArithmetic):
 
 
 def shortened(x: SeriesNumber) -> str:
-    """A bound in an error message, at most a line of it."""
+    """Write a bound for an error message, at most 60 characters of it."""
     text = f"{x.leading}·t^{x.first} + …" if isinstance(x, Series) else str(x)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def is_zero(value: sympy.Expr) -> bool:
-    """Is a coefficient 0? What differs from 0 at one point is not, the rest is multiplied out."""
+    """Is a coefficient 0? One that differs from 0 at a point is not.
+
+    The rest is multiplied out and simplified. A True is then proved, and False where SymPy does not
+    see that it is 0.
+    """
     if value.is_Atom:
         return bool(value == 0)
     place = {s: Fraction(k + 7, k + 5) for k, s in enumerate(sorted(value.free_symbols, key=str))}
@@ -438,7 +459,10 @@ def is_zero(value: sympy.Expr) -> bool:
 
 
 def sign(value: sympy.Expr) -> int | None:
-    """−1, 0 or 1, by certified balls for a constant, else by assumptions; None where undecided."""
+    """Decide the sign −1, 0 or 1, by balls for a constant, else by the symbols' assumptions.
+
+    None stands for a sign that is not decided.
+    """
     if not value.free_symbols:
         if value == 0:
             return 0
@@ -460,9 +484,10 @@ def sign(value: sympy.Expr) -> int | None:
 
 
 def weak_sign(value: sympy.Expr) -> int | None:
-    """−1 for <= 0 and 1 for >= 0, α being a whole order and min(a, b, …) at most each of its parts.
+    """Decide −1 for <= 0 and 1 for >= 0 at all whole orders α >= 2; None where undecided.
 
-    Of two bounds of which one is never the larger, that one is taken.
+    It uses that min(a, b, …) is at most each of its parts. Of two bounds of which one is never the
+    larger, that one is then taken.
     """
     order = sympy.Dummy(nonnegative=True)
     value = sympy.expand(value.xreplace({ALPHA: 2 + order}))
@@ -485,11 +510,15 @@ Taylor: TypeAlias = Number
 
 
 class Unproved(Exception):  # never leaves this package: there is then no remainder
-    """The enclosure cannot be had this way."""
+    """An enclosure of the remainder cannot be had this way; there is then none."""
 
 
 class Reciprocal:
-    """1/x for a Taylor series x that may be 0: only quotients by it and its powers are numbers."""
+    """1/x for a Taylor series x that may be 0; only quotients by it are numbers.
+
+    `inverse` is x. Products with numbers and whole powers are reciprocals again; other operations
+    raise Unproved or TypeError.
+    """
 
     def __init__(self, inverse: Taylor) -> None:
         self.inverse = inverse
@@ -512,7 +541,10 @@ class Reciprocal:
 
 
 class TaylorArithmetic(PlainGaps):
-    """Balls, and Taylor series of balls in x, the variable being [low, high] + x, or its 1/x."""
+    """Balls, and Taylor series of balls in x, where the variable is [low, high] + x.
+
+    If `reciprocal`, it is 1/([low, high] + x). Coefficients enclose those at every point between.
+    """
 
     certified = True
 
@@ -580,7 +612,7 @@ def _(ctx: TaylorArithmetic, mechanism: Mechanism, gamma: Taylor, alpha: Order) 
 
 @contextmanager
 def taylor_precision(bits: int, terms: int) -> Iterator[None]:
-    """Balls at `bits` bits and Taylor series up to x^{terms−1}, in this thread only."""
+    """Compute balls at `bits` bits and Taylor series up to x^{terms−1}, in this thread only."""
     with precision(bits):
         before = flint.ctx.cap
         flint.ctx.cap = terms
@@ -598,7 +630,11 @@ def coefficient_over(
     reciprocal: bool,
     pieces: int,
 ) -> arb:
-    """The hull of f^{(power)}(ξ)/power! for 0 <= ξ <= until, piece by piece."""
+    """Enclose f^{(power)}(ξ)/power! for all 0 <= ξ <= until, piece by piece.
+
+    `value` computes f in an arithmetic, where the variable is ξ or, if `reciprocal`, 1/ξ. Raises
+    Unproved where a piece has no finite enclosure.
+    """
     hull: arb | None = None
     for piece in range(pieces):
         low, high = until * Fraction(piece, pieces), until * Fraction(piece + 1, pieces)
@@ -615,13 +651,18 @@ def coefficient_over(
 #
 # In one of its variables: the theorem that rdp evaluates, as a series.
 
-#: An order next to 1, and the bits of the balls there, by which two bounds are told apart whose
-#: integrals have no sign in SymPy.
-_NEAR_ONE, _NEAR_BITS = 1 + Fraction(1, 10**6), 128
+#: Two bounds whose integrals have no sign in SymPy are told apart at this order, next to 1.
+_NEAR_ONE = 1 + Fraction(1, 10**6)
+#: Balls have this many bits there.
+_NEAR_BITS = 128
 
 
 class Expanding(Evaluation):
-    """An evaluation in series or Taylor balls that notes which theorem it expands."""
+    """An evaluation in series or Taylor balls that notes which theorem it expands.
+
+    `typical` is an order near the point, by which theorems are looked up where the order is the
+    variable; else None. `chosen` has the theorem of each node and order, or those to take.
+    """
 
     def __init__(
         self,
@@ -676,7 +717,10 @@ class ExpandedCurve(OperationCurve):
         return super().theorems(place)
 
     def compute(self, alpha: Order) -> SeriesNumber:
-        """The smallest of the bounds that have a series: one that has none only leaves the rest."""
+        """Compute the smallest of the bounds that have a series; those that have none are left out.
+
+        Raises the NoSeriesError of the last theorem where none has one.
+        """
         best: tuple[SeriesNumber, Theorem] | None = None
         for theorem in self.theorems(alpha):
             try:
@@ -692,6 +736,7 @@ class ExpandedCurve(OperationCurve):
         return best[0]
 
     def _value(self, theorem: Theorem, alpha: Order) -> SeriesNumber:
+        """Expand the bound of one theorem; NoSeriesError for one that joins whole orders."""
         if theorem.reads == "itself" and isinstance(alpha, sympy.Expr):
             typical = self.evaluation.typical
             if theorem.name != "WBK19-C10" or typical is None or typical > 2:
@@ -702,7 +747,10 @@ class ExpandedCurve(OperationCurve):
     def _is_better(
         self, value: SeriesNumber, best: SeriesNumber, theorem: Theorem, known: Theorem
     ) -> bool:
-        """Is this bound the tighter one? None is below 0, so what vanishes faster is the less."""
+        """Is this bound tighter than the best so far? What vanishes faster is less: none is < 0.
+
+        Raises DomainError where it cannot be told. Next to order 1 balls at one order may decide.
+        """
         ctx, upper = self.evaluation.ctx, self.evaluation.goal is Kind.UPPER
         if not ctx.inner and not ctx.is_infinite(value) and not ctx.is_infinite(best):
             series, other = ctx.series(value), ctx.series(best)
@@ -725,7 +773,7 @@ class ExpandedCurve(OperationCurve):
         return self.evaluation.chosen[self.node, alpha]
 
     def inferred(self, alpha: Order) -> tuple[Claim, bool]:
-        """What is claimed near a point is not remembered: it may differ elsewhere."""
+        """Infer what is claimed near the point; it is not remembered, as it may vary elsewhere."""
         theorem, at = self.best(alpha), alpha
         if theorem.reads == "itself" and isinstance(alpha, sympy.Expr):
             at = 2  # the only whole order that it reads
@@ -741,7 +789,7 @@ def _(
     terms: Terms,
     first: int = 2,
 ) -> SeriesNumber:
-    """Term by term; at a symbolic α where u is no power of t, by the moments of l."""
+    """Add term by term; at a symbolic α where u does not depend on t, by the moments of l."""
     whole = isinstance(alpha, int)
     if whole or isinstance(u, Series) or isinstance(v, Series):
 
@@ -760,7 +808,10 @@ def _(
 def _by_moments(
     ctx: SeriesArithmetic, alpha: Order, u: SeriesNumber, v: SeriesNumber, terms: Terms, first: int
 ) -> SeriesNumber:
-    """Σ_l C(α,l) u^l v^{α−l} p(l) = Σ_i a_i (α)_i u^i (u+v)^{α−i}, where p(l) = Σ_i a_i (l)_i."""
+    """Σ_l C(α,l) u^l v^{α−l} p(l) = Σ_i a_i (α)_i u^i (u+v)^{α−i}, where p(l) = Σ_i a_i (l)_i
+
+    NoSeriesError where a coefficient of the terms is no polynomial p in l.
+    """
     index = sympy.Symbol("l", integer=True, positive=True)
     series = ctx.series(terms(index))
 
@@ -791,7 +842,10 @@ def _by_moments(
 def _(
     ctx: SeriesArithmetic, mechanism: Mechanism, gamma: SeriesNumber, alpha: Order
 ) -> SeriesNumber:
-    """E_Q[m^α] − 1 (E_Q[m log m] where alpha is None), m = 1−γ+γP/Q."""
+    """E_Q[m^α] − 1, or E_Q[m log m] where `alpha` is None, with m = 1−γ+γP/Q
+
+    It is expanded in γ or in the noise by χ^k, and in α at 1 and at ∞.
+    """
     order = None if alpha is None else ctx.number(alpha)
     if not isinstance(order, Series):
         return _by_chi(ctx, mechanism, ctx.number(gamma), order)
@@ -821,7 +875,7 @@ def _by_chi(
 
 
 def chi(ctx: SeriesArithmetic, mechanism: Mechanism, k: int) -> SeriesNumber:
-    """χ^k = Σ_{i=2}^{k} (−1)^{k−i} C(k,i) (e^{(i−1)ε(i)} − 1), k >= 1."""
+    """Expand χ^k = Σ_{i=2}^{k} (−1)^{k−i} C(k,i) (e^{(i−1)ε(i)} − 1), k >= 1."""
     direct, curve = mechanism.excess(ctx), mechanism.curve(ctx)
     moment = direct or (lambda i: ctx.expm1((i - 1) * curve(i)))
     total: SeriesNumber = sympy.S.Zero
@@ -884,18 +938,28 @@ def _far_laplace(
     return ctx.exp(order * sympy.log(m)) * total
 
 
-_MORE_TERMS = 8  # looked at beyond those asked for, until the leading one is found
-_EXACT = 10**9  # the exponent of the O of a series that is 0 itself
-_REMAINDER_BITS = 256  # of the balls that enclose a remainder's coefficient
-_REMAINDER_DIGITS = 10  # significant digits of its ends
-_PIECES = 16  # of the interval that a remainder is enclosed over: on each of them the hull is wide
-_LONG = 250  # operations of a coefficient that is left as it came: its factors take minutes
-_LARGEST_ORDER = 400  # at which a remainder is tried: its series cost α operations
+#: This many terms beyond those asked for are looked at, until the leading one is found.
+_MORE_TERMS = 8
+#: The O of a series that is exactly 0 has this exponent.
+_EXACT = 10**9
+#: A remainder's coefficient is enclosed by balls of this many bits.
+_REMAINDER_BITS = 256
+#: Its ends have this many significant digits.
+_REMAINDER_DIGITS = 10
+#: It is enclosed over this many pieces of the interval: the fewer, the wider the enclosure.
+_PIECES = 16
+#: A coefficient of more operations than these is left as it came: its factors take minutes.
+_MOST_OPERATIONS = 250
+#: A remainder is tried up to this order α: its series cost α operations.
+_LARGEST_ORDER = 400
 
 
 @dataclass(frozen=True)
 class Remainder:
-    """ε(α) − (the terms) = c·h^n, c enclosed for 0 <= h <= `until`; 1/h = σ where that is ∞."""
+    """ε(α) − (the terms) = c·h^n, with c enclosed for all 0 <= h <= `until`
+
+    h is the distance from the point, or 1/σ at the point σ = ∞; n is `power`.
+    """
 
     coefficient: Enclosure
     until: Fraction
@@ -908,7 +972,10 @@ class Remainder:
 
 @dataclass(frozen=True)
 class Expansion:
-    """ε(α) near a point: terms and an O(·), the first term, a remainder where one is proved."""
+    """ε(α) near a point: terms and an O(·), the first term, a remainder where one is proved.
+
+    `remainder` is None where no bound is proved, and the O(·) then bounds nothing by itself.
+    """
 
     variable: sympy.Symbol
     at: sympy.Expr
@@ -920,7 +987,7 @@ class Expansion:
 
     @property
     def terms(self) -> sympy.Expr:
-        """The expression without its O(·)."""
+        """The terms of the expression, without its O(·)."""
         return self.expression.removeO()
 
     def __str__(self) -> str:
@@ -931,7 +998,7 @@ class Expansion:
         return f"Expansion: {self}"
 
     def rows(self, write: Callable[[object], str] = written) -> list[tuple[str, str]]:
-        """The series, its first term, the remainder and the claim, formulas by `write`."""
+        """List the series, its first term, the remainder and the claim, formulas by `write`."""
         return [
             ("ε(α)", write(self.expression)),
             ("leading", write(self.leading)),
@@ -943,7 +1010,7 @@ class Expansion:
         return card(self.rows(typeset))
 
     def as_dict(self) -> dict[str, Any]:
-        """The expansion for JSON, formulas as SymPy's text."""
+        """Return the expansion for JSON, formulas as SymPy's text."""
         rest = self.remainder
         return {
             "variable": str(self.variable),
@@ -971,7 +1038,7 @@ def expansion(
     by: By = None,
     within: Numeric | None = None,
 ) -> Expansion:
-    """ε(α) of `m` as powers of a variable near a point, up to O(·) of the `order`-th.
+    """Expand ε(α) of `m` in powers of a variable near a point, up to O(·) of the `order`-th.
 
     `variable` is "alpha", a symbol of `m`, or the name of a parameter ("gamma", "sigma") that has
     one value in `m` and is set free. `at` is the point of the expansion, by default inf for sigma
@@ -1021,7 +1088,10 @@ def expansion(
 
 @dataclass(frozen=True)
 class _Problem:
-    """What is expanded: a node with the variable free in it."""
+    """What is expanded: a node with the variable free in it, near a point, at an order α.
+
+    `inner` says that the variable may lie on both sides of the point.
+    """
 
     m: Node
     variable: sympy.Symbol
@@ -1031,7 +1101,10 @@ class _Problem:
     inner: bool
 
     def expanded(self, order: int) -> tuple[Any, dict[Any, Any], Claim]:
-        """The series to O(t^order) and its leading term, the theorems chosen, the claim."""
+        """Expand to O(t^order) and the leading term; return also the theorems chosen and the claim.
+
+        More terms are computed until the leading one is there: NoSeriesError after `_MORE_TERMS`.
+        """
         typical = None if self.variable != ALPHA else Fraction(3 if self.point == 1 else 5, 2)
         for terms in range(order, order + _MORE_TERMS + 1):
             # Some formulas divide by t, or by t²: more terms are carried than are asked for.
@@ -1059,7 +1132,11 @@ class _Problem:
     def remainder(
         self, chosen: dict[Any, Any], until: Fraction | None, order: int, claim: Claim
     ) -> Remainder | None:
-        """The enclosure of the remainder's coefficient, where Taylor's formula proves one."""
+        """Enclose the remainder's coefficient where Taylor's formula proves one, else None.
+
+        It needs numbers everywhere, a whole order, a variable that goes to 0 or ∞, and one theorem
+        that gives the answer all over 0 <= h <= `until`.
+        """
         numbers = isinstance(self.alpha, int) and self.m.free_symbols <= {self.variable}
         if until is None or not numbers or self.alpha > _LARGEST_ORDER or not claim.certified:
             return None
@@ -1086,7 +1163,7 @@ class _Problem:
         return Remainder(enclosure, until, order)
 
     def _has_other_bounds(self) -> bool:
-        """Is the default answer the smallest of several theorems anywhere in the node?"""
+        """Is the default answer the best of several theorems anywhere in the node?"""
         goal = goal_of(self.m, None)
         operations = (node for node in self.m.walk() if not isinstance(node, Mechanism))
         return any(len(stating(node, self.alpha, goal)) > 1 for node in operations)
@@ -1096,7 +1173,11 @@ class _Problem:
 
 
 def _with_free_variable(m: Node, variable: str | sympy.Symbol) -> tuple[Node, sympy.Symbol, Any]:
-    """The node with the variable free, the symbol, and the value that the variable had in it."""
+    """Free the variable in the node; return also its symbol, and the value that it had, or None.
+
+    A name may be that of a symbol, of the order, or of a parameter that has one value in m:
+    DomainError for any other.
+    """
     name = variable.name if isinstance(variable, sympy.Symbol) else variable
     if not isinstance(name, str):
         raise DomainError(f"expansion: found {echo(variable)}, needed a symbol or its name")
@@ -1130,6 +1211,7 @@ def _with_free_variable(m: Node, variable: str | sympy.Symbol) -> tuple[Node, sy
 
 
 def _parameter_names(m: Node) -> set[str]:
+    """Find the names of parameters that are numbers."""
     return {
         name
         for node in m.walk()
@@ -1139,7 +1221,7 @@ def _parameter_names(m: Node) -> set[str]:
 
 
 def _refuse_functions(m: Node) -> None:
-    """A function of the user's own has no derivatives that are known."""
+    """Refuse a user's Python function, whose derivatives are not known, by a DomainError."""
     for node in m.walk():
         if isinstance(node, Mechanism) and node.is_of_user and not node.has_one_formula:
             raise DomainError(
@@ -1148,12 +1230,15 @@ def _refuse_functions(m: Node) -> None:
             )
 
 
-#: Parameters of scale, at whose ∞ nothing is told.
+#: Parameters of these names are scales of noise: at their ∞ nothing is told.
 _SCALES = {"sigma", "b", "scale"}
 
 
 def _point(symbol: sympy.Symbol, at: Numeric | None) -> sympy.Expr:
-    """The point of the expansion, by default ∞ for a scale of noise, 1 for the order, else 0."""
+    """Return the point of the expansion: by default ∞ for a scale of noise, 1 for α, else 0.
+
+    DomainError for another point of α than 1 and ∞.
+    """
     if at is None:
         if symbol == ALPHA:
             return sympy.S.One
@@ -1167,7 +1252,10 @@ def _point(symbol: sympy.Symbol, at: Numeric | None) -> sympy.Expr:
 
 
 def _order_of(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
-    """The Rényi order of the expansion, which stays open if the variable is the order itself."""
+    """Return the Rényi order of the expansion, which is open if the variable is the order itself.
+
+    DomainError for an order that is given then, LimitError for too large a whole one.
+    """
     if symbol == ALPHA:
         if alpha is not None:
             raise DomainError("expansion in alpha: found an order too, needed none")
@@ -1179,6 +1267,10 @@ def _order_of(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
 
 
 def _until(value: Numeric | None, point: sympy.Expr) -> Fraction | None:
+    """Return the distance up to which a remainder is proved; None where none can be.
+
+    DomainError for a distance that is not > 0.
+    """
     if value is None or (point != 0 and point is not sympy.oo):
         return None
     until = typed_value(value, "expansion, within")
@@ -1195,7 +1287,7 @@ def _until(value: Numeric | None, point: sympy.Expr) -> Fraction | None:
 def _as_expression(
     series: Series, symbol: sympy.Symbol, point: sympy.Expr, order: int
 ) -> sympy.Expr:
-    """The terms below t^order, and O(t^order) unless all of them are 0 for ever."""
+    """Write the terms below t^order and O(t^order), or 0 for a series that is exactly 0."""
     if series.last == _EXACT:
         return sympy.S.Zero
     terms = [_term(series, k, symbol, point) for k in range(min(series.first, 0), order)]
@@ -1203,13 +1295,14 @@ def _as_expression(
 
 
 def _power(symbol: sympy.Symbol, point: sympy.Expr, k: int) -> sympy.Expr:
+    """Write t^k in the variable: (x − point)^k, or x^{−k} at ∞."""
     return (1 / symbol if point is sympy.oo else symbol - point) ** k
 
 
 def _term(series: Series, k: int, symbol: sympy.Symbol, point: sympy.Expr) -> sympy.Expr:
-    """The k-th term as a person would write it; the same number."""
+    """Write the k-th term as a person would, with the same value."""
     value, power = series[k], _power(symbol, point, k)
-    if value.count_ops() > _LONG:
+    if value.count_ops() > _MOST_OPERATIONS:
         return (value * power).xreplace(series.ctx.named)  # factors would take minutes to find
     value, bases = _polynomial_in_exponentials(sympy.expand_log(sympy.expand(value), force=True))
     value = sympy.factor(sympy.cancel(value))
@@ -1221,7 +1314,10 @@ def _term(series: Series, k: int, symbol: sympy.Symbol, point: sympy.Expr) -> sy
 def _polynomial_in_exponentials(
     value: sympy.Expr,
 ) -> tuple[sympy.Expr, dict[sympy.Expr, sympy.Expr]]:
-    """The value with e^{ka}, e^{−a} … as powers of one symbol for e^a: factors are found fast."""
+    """Write e^{ka}, e^{−a} … as powers of one symbol for e^a, so that factors are found fast.
+
+    Returns the value and what each symbol stands for.
+    """
     bases: dict[sympy.Expr, list[sympy.exp]] = {}
     for power in value.atoms(sympy.exp):
         known = next((b for b in bases if (power.args[0] / b).is_Rational), power.args[0])
@@ -1245,7 +1341,10 @@ def _polynomial_in_exponentials(
 
 @dataclass(frozen=True, repr=False)
 class Optimum:
-    """The (ε, δ) that the best order gives, as formulas; `claim` is the curve's."""
+    """The (ε, δ) that the best order gives by the classic conversion, as formulas.
+
+    `claim` is that of the curve.
+    """
 
     alpha: sympy.Expr
     epsilon: sympy.Expr
@@ -1260,11 +1359,11 @@ class Optimum:
 
     @property
     def is_less(self) -> str:
-        """Where there is a smaller number: the improved conversion gives less at every order."""
+        """Say that there is a smaller number: the improved conversion gives less at any order."""
         return "the best conversion gives a smaller number"
 
     def rows(self, write: Callable[[object], str] = written) -> list[tuple[str, str]]:
-        """The order, both numbers and the conversion, formulas by `write`."""
+        """List the order, both numbers and the conversion, formulas by `write`."""
         return [
             ("order α", write(self.alpha)),
             ("ε", write(self.epsilon)),
@@ -1277,7 +1376,7 @@ class Optimum:
         return card([*self.rows(typeset), *below])
 
     def as_dict(self) -> dict[str, Any]:
-        """The optimum for JSON, formulas as SymPy's text."""
+        """Return the optimum for JSON, formulas as SymPy's text."""
         return {
             "alpha": written(self.alpha),
             "epsilon": written(self.epsilon),
@@ -1294,12 +1393,13 @@ def optimum(
     epsilon: Numeric | None = None,
     conversion: str = "classic",
 ) -> Optimum:
-    """The best order, and the ε for a `delta` or the δ for an `epsilon`, in closed form.
+    """Find the best order, and the ε for a `delta` or the δ for an `epsilon`, in closed form.
 
     For ε(α) = ξ + ρα (Gaussian noise, zCDP, and n-fold sums of them) the classic conversion has
     α* = 1 + √(log(1/δ)/ρ), ε = ξ + ρ + 2√(ρ log(1/δ)), and for ε >= ξ + ρ
     α* = (ε−ξ+ρ)/(2ρ), δ = e^{−(ε−ξ−ρ)²/(4ρ)}. With neither given, δ is a symbol. The improved
-    and the optimal conversion have no closed form. Raises DomainError where there is none.
+    and the optimal conversion have no closed form. Raises DomainError where there is none, and
+    SoundnessError for a lower bound.
 
     >>> from symacct import ZCDP
     >>> from sympy import Symbol
@@ -1322,14 +1422,14 @@ def optimum(
 
 
 def claim_at_line(m: Node) -> Claim:
-    """What is claimed of the curve; a lower bound guarantees nothing."""
+    """Return what is claimed of the curve; SoundnessError for a lower bound."""
     if m.claim.kind is Kind.LOWER:
         raise SoundnessError("optimum: found a lower bound, needed an exact curve or an upper one")
     return m.claim if m.free_symbols else claim_at(m)
 
 
 def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
-    """ξ and ρ of a curve that is the line ε(α) = ξ + ρα; DomainError for any other."""
+    """Find ξ and ρ of a curve that is the line ε(α) = ξ + ρα; DomainError for any other."""
     for node in m.walk():
         if not node.has_one_formula:
             raise DomainError(
@@ -1348,6 +1448,7 @@ def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
 
 
 def _positive_number(value: Numeric | None, name: str) -> sympy.Expr:
+    """Return a δ in (0, 1) or an ε >= 0, or the symbol of that name for None; else DomainError."""
     if value is None:
         return sympy.Symbol(name, positive=True)
     number = expression(typed_value(value, name))
@@ -1360,6 +1461,7 @@ def _positive_number(value: Numeric | None, name: str) -> sympy.Expr:
 
 
 def _for_delta(xi: sympy.Expr, rho: sympy.Expr, delta: sympy.Expr, claim: Claim) -> Optimum:
+    """Minimize ξ + ρα + log(1/δ)/(α − 1) over α > 1."""
     if rho == 0:  # ε = ξ at every order: the conversion costs nothing as α → ∞
         return Optimum(sympy.oo, xi, delta, "classic", claim)
     cost = sympy.log(1 / delta)
@@ -1368,6 +1470,7 @@ def _for_delta(xi: sympy.Expr, rho: sympy.Expr, delta: sympy.Expr, claim: Claim)
 
 
 def _for_epsilon(xi: sympy.Expr, rho: sympy.Expr, epsilon: sympy.Expr, claim: Claim) -> Optimum:
+    """Minimize δ = e^{(α−1)(ξ+ρα−ε)} over α > 1; DomainError where no order gives δ < 1."""
     if rho == 0 or (epsilon - xi - rho).is_negative:
         raise DomainError(
             f"epsilon: found {echo(epsilon)}, needed at least ξ + ρ = {echo(xi + rho)} with ρ > 0 "

@@ -27,14 +27,19 @@ from symacct.text import heading
 #: What was asked and how it was found, in rows.
 Answer: TypeAlias = tuple[tuple[str, str], ...]
 
-# Which theorem is best at an order shows at a modest precision.
+#: Balls have this many bits, which show which theorem is best at an order.
 _BITS = 128
+#: A node of the same curve rests on these.
 _SAME_CURVE = SYMACCT.at("docs/proofs/directions.md, nested-samples and gaussian-queries")
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """One node: what it is, the theorem that bounds it at the order, and its parts."""
+    """One node: what it is, the theorem that bounds it at the order, and its parts.
+
+    `theorem` is empty for a mechanism, whose own curve is `statement`. `count` is how many times it
+    is run.
+    """
 
     title: str
     count: Count
@@ -43,20 +48,21 @@ class Explanation:
     assumes: str
     claim: Claim
     parts: tuple[Explanation, ...]
-    #: The node of the same curve that the theorems are about, where it is another one.
+    #: The theorems are about this node of the same curve, where it is another one.
     rewritten: str = ""
+    #: It has the same curve for these reasons.
     rewrites: tuple[str, ...] = ()
-    #: What has to be true of the program that ran: said of the whole, not of its parts.
+    #: This has to be true of the program that ran; it is said of the whole, not of its parts.
     premises: tuple[str, ...] = ()
-    #: Of a mechanism's noise, said where the text leaves it out as well.
+    #: The sensitivity of a mechanism's noise is said where the text leaves it out as well.
     sensitivity: str = ""
-    #: The number that is explained, and how it was found: said of the whole, not of its parts.
+    #: The number that is explained and how it was found are said of the whole, not of its parts.
     answer: Answer = ()
     #: Does the number come from the exact privacy profile, which no theorem about orders is behind?
     by_profile: bool = False
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """What is said of this node, as (label, text)."""
+        """Yield what is said of this node, as (label, text)."""
         yield from self.answer
         if self.rewritten:
             yield "same curve as", f"{self.rewritten} ({_SAME_CURVE})"
@@ -95,7 +101,7 @@ class Explanation:
         return f"<p><b>{escape(_counted(self))}</b></p>{card(rows) if rows else ''}{within}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The explanation for JSON."""
+        """Return the explanation for JSON."""
         same = {"same_curve_as": self.rewritten, "because": self.rewrites} if self.rewritten else {}
         return {
             "node": self.title,
@@ -115,9 +121,9 @@ class Explanation:
 def explain_order(
     m: Node, alpha: Numeric | None = None, answer: Answer | None = None
 ) -> Explanation:
-    """The explanation of m's curve at an order, by default at whole orders (2).
+    """Explain m's curve at an order, by default at 2, the first whole one.
 
-    `answer` says in rows what was asked, if it was not ε(α) at this order.
+    `answer` says in rows what was asked, if it was not ε(α) at this order. Raises as `rdp` does.
     """
     at = 2 if alpha is None else order(alpha)
     why = ", the first whole one, because nothing was asked" if alpha is None else ""
@@ -127,11 +133,12 @@ def explain_order(
 
 
 def explain_profile(m: Node, answer: Answer) -> Explanation:
-    """What a number of the exact privacy profile is about, part by part."""
+    """Explain what a number of the exact privacy profile is about, part by part."""
     return _of_all(replace(_parts(m.rewritten, 1), answer=answer), m)
 
 
 def _parts(node: Node, count: Count) -> Explanation:
+    """Explain a node and its parts without theorems, which a profile does not read."""
     parts = _sorted(_parts(part, n) for part, n in node.parts.items())
     title = _title(node) if parts else repr(node)
     noise = _sensitivity(node)
@@ -145,11 +152,12 @@ def _sorted(parts: Iterable[Explanation]) -> tuple[Explanation, ...]:
 
 
 def _sensitivity(node: Node) -> str:
+    """Write the sensitivity of a mechanism; empty where it has none."""
     return value(node.fields().get("sensitivity", ""))
 
 
 def _of_all(explanation: Explanation, m: Node) -> Explanation:
-    """With what is said of the whole: its premises, and the node of the same curve."""
+    """Add what is said of the whole: its premises, and the node of the same curve."""
     explanation = replace(explanation, premises=tuple(own_premises(m)))
     if m.rewritten is m:
         return explanation
@@ -157,6 +165,7 @@ def _of_all(explanation: Explanation, m: Node) -> Explanation:
 
 
 def _at_order(m: Node, at: Order) -> Explanation:
+    """Explain m's curve at an order, by the bounds of the side that m's claim is on."""
     goal = Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
     with precision(_BITS):
         evaluation = Evaluation(BALL, goal)
@@ -164,7 +173,10 @@ def _at_order(m: Node, at: Order) -> Explanation:
 
 
 def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int) -> Explanation:
-    """The explanation of a curve at an order, and of the parts that its theorem reads there."""
+    """Explain a curve at an order, and the parts that its theorem reads.
+
+    Parts are explained at order 2 if the theorem reads whole orders, else at α.
+    """
     node = curve.node
     claim = curve.claim(alpha)
     if isinstance(curve, LeafCurve):
@@ -182,18 +194,18 @@ def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int)
 
 
 def _shown(count: Count) -> str:
-    """A number of runs, whatever its length."""
+    """Write a number of runs, whatever its length."""
     return exact.text(Fraction(count) if isinstance(count, int) else count)
 
 
 def _counted(explanation: Explanation) -> str:
-    """The title, and how many times where it is more than one."""
+    """Write the title, and how many times where that is not once."""
     times = f"{_shown(explanation.count)} × " if explanation.count != 1 else ""
     return f"{times}{explanation.title}"
 
 
 def _title(node: Node) -> str:
-    """The operation and its parameters, its parts left to the branches below."""
+    """Name the operation and its parameters; its parts are left to the branches below."""
     if isinstance(node, Compose):
         if not node.terms:
             return "Compose of nothing: no mechanism is run"
@@ -203,6 +215,7 @@ def _title(node: Node) -> str:
 
 
 def _indented(explanation: Explanation, depth: int) -> Iterator[str]:
+    """Yield the lines of an explanation and of its parts, two spaces further in for each level."""
     margin = "  " * depth
     yield f"{margin}{_counted(explanation)}"
     for label, text in explanation.lines():

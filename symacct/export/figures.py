@@ -22,28 +22,39 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
+#: A figure is saved in one of these, by its suffix.
 FORMATS = ("pgf", "pdf", "png", "svg")
-#: Orders up to which each has a tick with its number.
-_LABELLED = 10
+#: Up to this many orders each have a tick with their number.
+_MOST_TICKS = 10
+#: A pgf file needs this command, which matplotlib expects of the document.
 _DEFAULT_FONT = b"\\providecommand{\\mathdefault}[1]{#1}\n"
 _NEEDED = (
     "which matplotlib measures a pgf figure's text with; install Debian's "
     "texlive-latex-recommended and texlive-pictures, or save as .pdf"
 )
-_SIZES = (8, 7, 6, 5)  # of the letters of a legend, in points, the first that fits
-_LETTERS, _FEWEST = 112, 20  # over their size so many letters fill an inch; at least in a line
-_MOST, _LEAST, _GAP = 0.5, 0.25, 0.02  # shares of axes: for a legend, for curves, between the two
-#: Axes that a legend has taken a part of: the place they had, and the one they have now.
+#: The letters of a legend have the first of these sizes that fits, in points.
+_FONT_SIZES = (8, 7, 6, 5)
+#: This over their size in points is the number of letters that fill an inch.
+_LETTERS_AN_INCH_TIMES_SIZE = 112
+#: A line of a legend holds at least this many letters.
+_FEWEST_LETTERS = 20
+#: A legend takes at most this share of the axes' height, unless the smallest letters need more.
+_LEGEND_SHARE = 0.5
+#: The curves keep at least this share of it.
+_CURVES_SHARE = 0.25
+#: This share of it stays empty between the two.
+_GAP_SHARE = 0.02
+#: A legend has taken a part of these axes: the place they had, and the one they have now.
 _LOWERED: WeakKeyDictionary[Axes, tuple[Bbox, Bbox]] = WeakKeyDictionary()
 #: Fonts are those of the document that reads the pgf file.
 _PGF = {"pgf.texsystem": "pdflatex", "pgf.rcfonts": False}
 
 
 def figure(table: Table) -> Figure:
-    """The columns of a table over the order, as a matplotlib Figure with logarithmic axes.
+    """Draw the columns of a table over the order, as a matplotlib Figure with logarithmic axes.
 
-    Values are float64 rounded in their sound direction; ∞ and open cells are left out. Raises
-    DomainError where nothing finite and positive is left, MissingPackageError without matplotlib.
+    Values are float64 rounded in their sound direction; ∞, 0 and open cells are left out. Raises
+    DomainError for a column in which nothing is left, MissingPackageError without matplotlib.
     """
     drawn = picture((4.5, 3))
     axes = drawn.add_subplot(xscale="log", yscale="log", xlabel=r"order $\alpha$")
@@ -61,7 +72,7 @@ def figure(table: Table) -> Figure:
         name = r"$\epsilon(\alpha)$" if column.heading == "ε(α)" else _literal(column.heading)
         axes.plot(*zip(*points, strict=True), marker=".", label=name)
     finite = [at for at in table.orders if at != INFINITY]
-    if len(finite) <= _LABELLED:
+    if len(finite) <= _MOST_TICKS:
         axes.set_xticks(list(map(float, finite)), list(map(str, finite)))
         axes.set_xticks([], minor=True)
     axes.grid(alpha=0.3)
@@ -70,17 +81,19 @@ def figure(table: Table) -> Figure:
 
 
 def legend_above(axes: Axes, title: str = "") -> None:
-    """A legend above the curves, where it hides neither one of them nor a landmark.
+    """Draw a legend above the axes, where it hides neither a curve nor a landmark.
 
-    It takes its place from the axes where no layout of the figure makes room for it.
+    It replaces a legend that they have. It takes its place from the axes where no layout of the
+    figure makes room for it.
     """
     root = axes.figure.canvas.figure
     whole, handles = _box_of(axes), axes.get_legend_handles_labels()
     is_laid_out = root.get_layout_engine() is not None
     room = 1 if is_laid_out else whole.height
     beside = 1 - whole.x0 if len(root.axes) == 1 else whole.width
-    for size in _SIZES:
-        letters = max(_FEWEST, round(_LETTERS / size * beside * root.get_figwidth()))
+    for size in _FONT_SIZES:
+        an_inch = _LETTERS_AN_INCH_TIMES_SIZE / size
+        letters = max(_FEWEST_LETTERS, round(an_inch * beside * root.get_figwidth()))
         shown = [_wrapped(text, letters) for text in (title, *handles[1])]
         legend = axes.legend(
             handles[0], shown[1:], title=shown[0] or None, title_fontsize=size, alignment="left",
@@ -89,27 +102,32 @@ def legend_above(axes: Axes, title: str = "") -> None:
         )  # fmt: skip
         root.draw_without_rendering()
         taken = legend.get_window_extent().height / root.bbox.height
-        if taken <= _MOST * room:
+        if taken <= _LEGEND_SHARE * room:
             break
     if not is_laid_out:
-        low = whole.shrunk(1, max(_LEAST, 1 - taken / whole.height - _GAP))
+        low = whole.shrunk(1, max(_CURVES_SHARE, 1 - taken / whole.height - _GAP_SHARE))
         axes.set_position(low)
         _LOWERED[axes] = whole, low
 
 
 def _box_of(axes: Axes) -> Bbox:
-    """The place that the axes were given, which a legend before may have taken a part of."""
+    """Return the place that the axes were given, before a legend of ours took a part of it."""
     now = axes.get_position()
     whole, low = _LOWERED.get(axes, (now, now))
     return whole if (low.bounds == now.bounds) else now
 
 
 def _wrapped(text: str, letters: int) -> str:
+    """Wrap a text between words, at so many letters."""
     return "\n".join(textwrap.wrap(text, letters, break_long_words=False))
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write a figure by its suffix: .pgf is drawn by LaTeX where it is read, and needs pdflatex."""
+    """Write a figure to a file by its suffix, and return the path.
+
+    A .pgf is drawn by LaTeX where it is read, and needs pdflatex here. Raises DomainError for
+    another suffix or without pdflatex, and StorageError where the file cannot be written.
+    """
     path = arguments.path(path, "figure")
     suffix = path.suffix.removeprefix(".")
     if suffix not in FORMATS:
@@ -124,13 +142,17 @@ def save(figure: Figure, path: str | Path) -> Path:
 
 
 def _drawn(figure: Figure, suffix: str) -> bytes:
+    """Draw the figure in a format of matplotlib's."""
     content = io.BytesIO()
     figure.savefig(content, format=suffix)
     return content.getvalue()
 
 
 def _pgf(figure: Figure) -> bytes:
-    """The figure as LaTeX reads it, with a command that matplotlib expects of the preamble."""
+    """Draw the figure as LaTeX reads it, with a command that matplotlib expects of the preamble.
+
+    Raises DomainError where there is no pdflatex, or it fails.
+    """
     if which("pdflatex") is None:
         raise DomainError(f"figure: found no pdflatex, {_NEEDED}")
     with matplotlib_module().rc_context(_PGF):
@@ -148,7 +170,7 @@ def _pgf(figure: Figure) -> bytes:
 
 
 def _as_latex(figure: Figure) -> list[tuple[Text, str]]:
-    """Escape underscores outside of mathematics, and give back what each such text said."""
+    """Escape underscores outside of mathematics in the figure, and return each text as it was."""
     from matplotlib.text import Text
 
     texts = [
@@ -162,19 +184,22 @@ def _as_latex(figure: Figure) -> list[tuple[Text, str]]:
 
 
 def _literal(text: str) -> str:
-    """Text that matplotlib reads as no mathematics, and LaTeX as no command."""
+    """Keep of a text what matplotlib reads as no mathematics, and LaTeX as no command."""
     return "".join(sign if sign.isalnum() or sign in " -+=:.," else " " for sign in text)
 
 
 def picture(size: tuple[float, float]) -> Figure:
-    """An empty figure of this size in inches, which any notebook shows by itself."""
+    """Make an empty figure of this size in inches, which any notebook shows by itself.
+
+    MissingPackageError without matplotlib.
+    """
     matplotlib_module()
     return _picture()(figsize=size, layout="constrained")
 
 
 @cache
 def _picture() -> type[Figure]:
-    """A Figure that is a picture also before pyplot or %matplotlib is met."""
+    """Make the class of figures that notebooks show before pyplot or %matplotlib is met."""
     from matplotlib.figure import Figure  # which is an extra
 
     class Picture(Figure):
@@ -185,7 +210,7 @@ def _picture() -> type[Figure]:
 
 
 def matplotlib_module() -> Any:
-    """The package matplotlib, imported where something is drawn. MissingPackageError without it."""
+    """Import matplotlib where something is drawn; MissingPackageError without it."""
     for module in ("matplotlib.figure", "matplotlib"):
         package = arguments.package(module, "figure", "pip install 'symacct[plot]'")
     return package

@@ -48,18 +48,23 @@ from symacct.theory.amplification.wbk19 import Differences, differences
 WHOLE = sympy.Symbol(ALPHA.name, positive=True, integer=True)
 REAL = sympy.Symbol(ALPHA.name, positive=True, integer=False)
 
-#: The order of the differences B.
+#: The differences B are defined at this order.
 INDEX = sympy.Symbol("l", positive=True, integer=True)
-#: Operations in a formula up to which it is written again rather than named.
+#: A formula of at most this many operations is written again rather than named.
 SHORT = 10
 
-_NEAR_ONE = 1 + Fraction(1, 2**20)  # an order at which every curve with values has one
-_BITS = 128  # enough to see which corners a hull has
+#: Every curve that has values has one at this order.
+_NEAR_ONE = 1 + Fraction(1, 2**20)
+#: Balls have this many bits, which show the corners of a hull and whether a curve has a value.
+_BITS = 128
 
 
 @dataclass(frozen=True)
 class Named:
-    """What a name stands for: the curve of a node, or its differences B; under `by` or not."""
+    """What a name stands for: the curve of a node by the theorem `by`, or its differences B.
+
+    `letter` is "epsilon" for the curve, and "B" for the differences.
+    """
 
     node: Node
     by: By
@@ -67,14 +72,17 @@ class Named:
 
 
 def _bits_below(node: Node) -> int:
-    """The bits of the largest parameter: SymPy sorts what it adds up by its text."""
+    """Count the bits of the largest parameter: SymPy sorts what it adds up by its text."""
     stated = (x for below in node.walk() for x in below.parameters().values())
     return max((bits(x) for x in stated if isinstance(x, Fraction | sympy.Expr)), default=0)
 
 
 @dataclass
 class Names:
-    """The names given so far, and which curves get one; `whole` is the one that is written."""
+    """The names given so far, and which curves get one.
+
+    `kept` are the curves that are read by name, and `whole` is the one that is written, ε_M.
+    """
 
     kept: frozenset[Named] = frozenset()
     whole: Named | None = None
@@ -84,7 +92,7 @@ class Names:
     theorems: dict[str, Theorem] = field(default_factory=dict)
 
     def function(self, named: Named) -> Number:
-        """The name as a SymPy function of the order."""
+        """Return the name as a SymPy function of the order; new ones are numbered from 1 on."""
         if named not in self.functions:
             alike = [
                 known_name
@@ -108,7 +116,7 @@ class WritingArithmetic(SymbolicArithmetic):
 
 @differences.register
 def _(ctx: WritingArithmetic, eps: NodeCurve, orders: Iterable[int]) -> Differences:
-    """B(ε,l) as a name where names are used, else the sum itself."""
+    """Give B(ε,l) as a name where names are used, else the sum itself."""
     if not ctx.names.differences:
         plain: Differences = differences.dispatch(SymbolicArithmetic)(ctx, eps, orders)
         return plain
@@ -117,7 +125,11 @@ def _(ctx: WritingArithmetic, eps: NodeCurve, orders: Iterable[int]) -> Differen
 
 
 class Writing(Evaluation):
-    """An evaluation in formulas for the open order `open_order`; curves in `names` by name."""
+    """An evaluation in formulas; curves that `names` keeps are read by name.
+
+    `open_order` is the symbol that the formula asked for is at, or None for what is read at several
+    orders.
+    """
 
     def __init__(
         self, goal: Kind, by: By, names: Names, ctx: WritingArithmetic | None = None
@@ -134,7 +146,10 @@ class Writing(Evaluation):
         return self.body(node)
 
     def body(self, node: Node) -> NodeCurve:
-        """The curve of the node itself, whatever its name."""
+        """Return the curve of the node itself, whatever its name.
+
+        LimitError for a sample of parameters that are too long.
+        """
         if node not in self._curves:
             if isinstance(node, Sampling):
                 limits.check("formula_bits", _bits_below(node), "formula, bits of its parameters")
@@ -186,10 +201,14 @@ class NamedCurve(NodeCurve):
 
 
 class WrittenLeaf(LeafCurve):
-    """The curve of a mechanism, with the orders at which its formula holds."""
+    """The curve of a mechanism, with cases where its formula holds up to some order.
+
+    Raises DomainError for a Python function, and OrderError for a formula that is no number >= 0 at
+    the order, or whose end is not stated.
+    """
 
     def excesses(self) -> Callable[[Order], Number]:
-        """By the curve where that has an end: a formula of their own does not show it."""
+        """Write them by the curve where that has an end: their own formula does not show it."""
         if self.node.finite_up_to == INFINITY:
             return super().excesses()
         return lambda l: self.evaluation.ctx.expm1((l - 1) * self(l))
@@ -216,7 +235,10 @@ class WrittenLeaf(LeafCurve):
 
 
 class WrittenOperation(OperationCurve):
-    """The curve of an operation; a hull has a formula where numbers tell which chord it is."""
+    """The curve of an operation; a hull has a formula where numbers tell which chord it is.
+
+    The theorems that it reads are noted in the names.
+    """
 
     evaluation: Writing
 
@@ -244,7 +266,7 @@ class WrittenOperation(OperationCurve):
 
 
 def _edge(node: Mechanism, ctx: WritingArithmetic, alpha: Order) -> Number:
-    """The condition on α under which the mechanism says something; True where it always does."""
+    """Return the condition on α under which the curve is finite: True, False or a SymPy one."""
     if isinstance(alpha, float) and alpha == INFINITY:
         return True
     at = ctx.reach.get(alpha, alpha)  # an index is below the edge where its last value is
@@ -256,7 +278,10 @@ def _edge(node: Mechanism, ctx: WritingArithmetic, alpha: Order) -> Number:
 
 
 def _require_finite(curve: LeafCurve, alpha: sympy.Expr, reach: int | None) -> None:
-    """OrderError where the curve is not stated to end at an order that α may pass, and does."""
+    """Refuse an open order α of a curve that becomes infinite without stating where.
+
+    `reach` is the largest value of an index α, or None. Raises OrderError.
+    """
     node, last = curve.node, reach or limits.current().order
     if ends_unstated(curve, last):
         raise OrderError(
@@ -269,7 +294,10 @@ def _require_finite(curve: LeafCurve, alpha: sympy.Expr, reach: int | None) -> N
 
 
 def ends_unstated(curve: NodeCurve, last: int) -> bool:
-    """Has a leaf a value next to the order 1, and at the last one none, nor said so?"""
+    """Has a leaf a value next to order 1 and none at order `last`, without stating its end?
+
+    Only curves of users may be so: others state where they end.
+    """
     node: Any = curve.node
     if node.finite_up_to != INFINITY or node.free_symbols or node.never_ends:
         return False
@@ -277,7 +305,7 @@ def ends_unstated(curve: NodeCurve, last: int) -> bool:
 
 
 def _has_value(curve: NodeCurve, alpha: Order) -> bool:
-    """Is ε(α) a number >= 0, as far as balls of few bits tell?"""
+    """Is ε(α) a number >= 0? A limit, or digits that do not suffice, count as a number."""
     try:
         with precision(_BITS):
             value = curve.using(BALL)(alpha)
@@ -289,7 +317,10 @@ def _has_value(curve: NodeCurve, alpha: Order) -> bool:
 
 
 def _chord(eps: NodeCurve, alpha: Order, hull: Convexify) -> Number:
-    """The projection's value: the chord of the hull over α, written with the curve below."""
+    """Write the projection's value: the chord of the hull over α, in terms of the curve below.
+
+    At an open order it is the curve, if that is proved to be convex, and else an OrderError.
+    """
     if isinstance(alpha, sympy.Expr):
         if alpha.is_integer and eps.shape == "convex":
             return eps(alpha)
@@ -317,7 +348,10 @@ def _chord(eps: NodeCurve, alpha: Order, hull: Convexify) -> Number:
 
 
 def _corners(eps: NodeCurve, alpha: Order, hull: Convexify) -> list[int]:
-    """The orders of the hull's corners about α; (0, 0) is that of order 1."""
+    """List the orders of the hull's corners, or of the two about α where the CGF is convex.
+
+    Order 1 is the corner at λ = 0. DomainError where symbols decide which corners there are.
+    """
     if eps.shape == "convex":
         right = max(2, -int(-alpha // 1))
         return [right - 1, right] if eps(right) != sympy.oo else [right - 1]
@@ -336,7 +370,7 @@ def _corners(eps: NodeCurve, alpha: Order, hull: Convexify) -> list[int]:
 
 @question(Node, "formula")
 def formula(m: Node, alpha: Numeric | None = None, by: By = None) -> sympy.Expr:
-    """ε(α) as a SymPy expression, sums and binomials kept.
+    """Write ε(α) as a SymPy expression, sums and binomials kept.
 
     Without an order the formula is in `symacct.symbols.alpha`, which stands for a whole order
     wherever the theorem used holds at whole orders; a symbol declared `integer=False` stands for
@@ -356,7 +390,7 @@ def formula(m: Node, alpha: Numeric | None = None, by: By = None) -> sympy.Expr:
 
 
 def expanded(formula: sympy.Expr) -> sympy.Expr:
-    """The formula with every sum between whole numbers written out, term by term.
+    """Write out every sum between whole numbers in a formula, term by term.
 
     Raises DomainError for a sum up to an open order, LimitError for too many terms.
 
@@ -371,7 +405,7 @@ def expanded(formula: sympy.Expr) -> sympy.Expr:
 
 
 class _Expansion:
-    """One expansion, its terms counted."""
+    """One expansion, which counts the terms of all its sums."""
 
     def __init__(self) -> None:
         self.terms = 0
@@ -386,7 +420,7 @@ class _Expansion:
         return e.func(*(self(argument, values) for argument in e.args))
 
     def _sum(self, e: sympy.Sum, values: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
-        """The sum with its terms written out, which are counted against the limit of nodes."""
+        """Write out a sum; its terms are counted against the limit of nodes."""
         ((index, *ends),) = e.limits
         first, last = (self(end, values) for end in ends)
         if not (first.is_Integer and last.is_Integer):
@@ -405,7 +439,7 @@ class _Expansion:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a name such as ε₁(α) stands for; nothing for a user's Python function."""
+    """What a name such as ε₁(α) stands for; None for a user's Python function."""
 
     name: sympy.Expr
     expression: sympy.Expr | None
@@ -420,7 +454,7 @@ class Formula:
     expression: sympy.Expr
     definitions: tuple[Definition, ...]
     claim: Claim
-    #: What is used in the expression and the definitions, and in other formulas named with it.
+    #: The expression and the definitions rest on these, and so do other formulas named with it.
     theorems: tuple[Theorem, ...]
 
     def __str__(self) -> str:
@@ -432,7 +466,9 @@ class Formula:
 
 
 def named_formula(m: Node, alpha: Numeric | None = None, by: By = None) -> Formula:
-    """The formula in which a curve that is read more than once has a name, and is written once.
+    """Write the formula in which a curve that is read more than once has a name.
+
+    The name is defined once, below. Raises as `formula` does.
 
     >>> import sympy
     >>> from symacct import TCDP, SubsampleWithoutReplacement
@@ -445,9 +481,10 @@ def named_formula(m: Node, alpha: Numeric | None = None, by: By = None) -> Formu
 
 
 def named_formulas(m: Node, alphas: Iterable[Numeric | None], by: By = None) -> list[Formula]:
-    """The formulas at several orders, names shared; an order that has none is left out.
+    """Write the formulas at several orders, names shared; None stands for the open order.
 
-    That of ∞ is asked before all others: it is short, and an error that it has comes at once.
+    An order at which no theorem speaks is left out; the first such error is raised if that is so at
+    all of them. That of ∞ is asked before all others: any other error of it comes at once.
     """
     all_named(by)  # before it becomes the key of a cache
     m = Evaluation(BALL, by=by).theorem_node(m)
@@ -471,7 +508,10 @@ def named_formulas(m: Node, alphas: Iterable[Numeric | None], by: By = None) -> 
 
 
 def _lengths(m: Node, by: By) -> tuple[frozenset[Named], frozenset[Named]]:
-    """The curves whose formula is long, names put below; and those with a choice in them."""
+    """Find the curves whose formula is long, and those with a choice of cases in them.
+
+    Parts come first, and are counted by name. One without a formula at an open order is long.
+    """
     long: set[Named] = set()
     in_cases: set[Named] = set()
     for pinned in dict.fromkeys((by, None)):
@@ -493,7 +533,10 @@ def _lengths(m: Node, by: By) -> tuple[frozenset[Named], frozenset[Named]]:
 
 
 class _Draft:
-    """The formula at one order, and what the names stand for that it reads, directly or not."""
+    """The formula at one order, and what the names stand for that it reads, directly or not.
+
+    `definitions` maps each name at its order to what it stands for; None for a user's function.
+    """
 
     def __init__(self, m: Node, at: Order, by: By, names: Names) -> None:
         self.at, self.names = at, names
@@ -505,12 +548,12 @@ class _Draft:
         self._define(self.main)
 
     def counts(self) -> Counter[Named]:
-        """How often each name is read."""
+        """Count how often each name is read, in the formula and in the definitions."""
         expressions = [self.main, *(e for _, e in self.definitions.values() if e is not None)]
         return Counter(named for e in expressions for named, _ in self._reads(e))
 
     def formula(self) -> Formula:
-        """The finished formula, every open order the one symbol alpha."""
+        """Return the finished formula, with the one symbol alpha for every open order."""
         plain = {WHOLE: ALPHA, REAL: ALPHA}
         definitions: dict[sympy.Expr, Definition] = {}
         for name, (named, meaning) in self.definitions.items():
@@ -526,14 +569,18 @@ class _Draft:
         )
 
     def _reads(self, e: sympy.Expr) -> Iterator[tuple[Named, Any]]:
-        """Each name in the expression, and the order it is read at."""
+        """Yield each name in the expression, with the order that it is read at."""
         meaning = {function: named for named, function in self.names.functions.items()}
         for part in sympy.preorder_traversal(e):
             if isinstance(part, AppliedUndef):
                 yield meaning[part.func], part.args[0]
 
     def _define(self, e: sympy.Expr) -> None:
-        """Define what is read in the expression, and then what is read there."""
+        """Define each name that the expression reads, and then what those definitions read.
+
+        A name is defined at the orders of `_order_meant`. It is entered before its value is
+        written, so that a curve that reads itself ends.
+        """
         reads: dict[Named, list[Any]] = {}
         for named, at in self._reads(e):
             reads.setdefault(named, []).append(at)
@@ -550,6 +597,10 @@ class _Draft:
                         self._define(value)
 
     def _value(self, named: Named, at: Order, open_order: Order | None) -> sympy.Expr | None:
+        """Write what a name stands for at an order; None for a user's Python function.
+
+        `open_order` is that order if the name is read at the order asked alone, else None.
+        """
         writing = self.writing if named.by == self.writing.by else self.writing.default()
         if named.letter == "B":
             sums = differences.dispatch(SymbolicArithmetic)
@@ -563,19 +614,27 @@ class _Draft:
     def _written(
         self, writing: Writing, curve: Callable[[Any], Any], at: Order, open_order: Order | None
     ) -> sympy.Expr:
+        """Write a curve at an order, finished; `open_order` is set in the evaluation."""
         writing.open_order = open_order
         return _finished(sympy.sympify(curve(at)), at, self.taken)
 
 
 def _finished(e: sympy.Expr, at: Order, taken: frozenset[str]) -> sympy.Expr:
-    """The formula with its indices named, if it can be written down; of any length if open."""
+    """Name the indices of a formula, with none of the names `taken`.
+
+    At a number as the order, a formula whose numbers are too long is refused.
+    """
     if not isinstance(at, sympy.Expr):
         check_numbers(e)
     return with_indices(e, taken)
 
 
 def _order_meant(named: Named, at: sympy.Expr) -> sympy.Expr:
-    """The order at which a name is defined that is read at `at`: one symbol for all open orders."""
+    """Return the order at which a name is defined that is read at `at`.
+
+    It is the symbol for whole or for real orders, or the number itself between whole ones; B is
+    defined at l.
+    """
     if named.letter == "B":
         return INDEX
     if at.is_integer:
@@ -586,7 +645,10 @@ def _order_meant(named: Named, at: sympy.Expr) -> sympy.Expr:
 
 
 def _order(m: Node, alpha: Numeric | None) -> Order:
-    """The order asked for, where no parameter has the name of the order."""
+    """Return the order asked for, by default the symbol alpha.
+
+    Raises DomainError for an order below 1, and for a parameter that has the order's name.
+    """
     as_node(m, "expression")
     if alpha is None:
         alpha = ALPHA
@@ -606,5 +668,5 @@ def _order(m: Node, alpha: Numeric | None) -> Order:
 
 
 def _taken(m: Node) -> frozenset[str]:
-    """The names that no index may have."""
+    """List the names that no index may have: those of the symbols and of the order."""
     return frozenset(symbol.name for symbol in m.free_symbols) | {ALPHA.name}

@@ -23,11 +23,12 @@ from symacct.kernel.exact import INFINITY, Numeric, Order, order, text
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.theorem_registry import all_named
 
+#: This matches a decimal as it is printed: its whole part, decimals, sign and exponent.
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:e(-?)(\d+))?")
 _FORMULAS = {"ε(α)": r"$\epsilon(\alpha)$"}
-#: Where a theorem says nothing at an order.
+#: A cell shows this where a theorem says nothing at an order.
 NOTHING = "--"
-#: What stands in a column of numbers and is none.
+#: These texts in a column of numbers are none, and are written so in LaTeX.
 _CELLS = {"inf": r"{$\infty$}", NOTHING: "{--}"}
 
 
@@ -41,7 +42,7 @@ class PrintedValue:
 
 @dataclass(frozen=True)
 class Column:
-    """One bound at every order of a table; None where it says nothing."""
+    """One bound at every order of a table; None where a theorem says nothing."""
 
     heading: str
     cells: tuple[PrintedValue | None, ...]
@@ -49,14 +50,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """ε(α) at some orders, a column for each bound."""
+    """ε(α) of m at some orders, a column for each bound, in nats."""
 
     orders: tuple[Order, ...]
     columns: tuple[Column, ...]
     m: Node
 
     def csv(self) -> str:
-        """A line for each order and bound, what each column holds in the first."""
+        """Write CSV with a line for each order and bound that has a value, below a header."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["alpha", "bound", "epsilon", "rounded", "kind", "theorems", "certified"])
@@ -71,7 +72,11 @@ class Table:
         return out.getvalue()
 
     def latex(self, caption: str | None = None, label: str | None = None) -> str:
-        """A table environment for booktabs and siunitx; what the caption says is plain text."""
+        """Write a table environment for booktabs and siunitx.
+
+        `caption` is plain text, by default `caption()`. Raises DomainError for a `label` that is
+        none.
+        """
         cells = [_alike([c.text if c else NOTHING for c in one.cells]) for one in self.columns]
         formats = "".join(f" S[table-format={siunitx_format(column)}]" for column in cells)
         names = (_FORMULAS.get(one.heading) or plain_tex(one.heading) for one in self.columns)
@@ -84,7 +89,7 @@ class Table:
         return booktabs(heads, rows, shown, f"l{formats}", label)
 
     def caption(self) -> str:
-        """How to read the numbers."""
+        """Say how to read the numbers: of what they are, in nats, and how they are rounded."""
         values = [cell.value for column in self.columns for cell in column.cells if cell]
         lower = [value.claim.kind is Kind.LOWER for value in values]
         up = "up, that of lower bounds down" if any(lower) else "up"
@@ -102,10 +107,11 @@ class Table:
 
 @progress("table")
 def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[By] = ()) -> Table:
-    """ε(α) of `m` at the orders `alphas`, with a column for each theorem of `by`, else the default.
+    """Compute ε(α) of `m` at the orders `alphas`, a column for each theorem of `by`.
 
-    A theorem that says nothing at an order leaves its cell open. Raises as `rdp` does, and
-    DomainError where there is no order.
+    Without `by` it is the default answer. Numbers are rounded to `digits` significant digits. A
+    theorem that says nothing at an order leaves its cell open. Raises as `rdp` does, also for a
+    theorem that says nothing at any order, and DomainError where there is no order.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> print(table(PoissonSubsample(Gaussian(5), "1/1000"), [2, 8], digits=4).csv())
@@ -132,6 +138,7 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[By] 
 
 
 def _cell(accountant: Accountant, m: Node, at: Order, by: By, digits: int) -> PrintedValue | None:
+    """Compute one cell; None where the theorems of `by` say nothing at this order."""
     try:
         value = accountant.rdp(m, at, by=by)
     except OrderError:
@@ -142,12 +149,16 @@ def _cell(accountant: Accountant, m: Node, at: Order, by: By, digits: int) -> Pr
 
 
 def as_printed(value: Enclosure, m: Node, at: Order, by: By, digits: int) -> str:
-    """ε(α) as found at an order, on its safe side; as it is where it is a decimal that fits."""
+    """Write ε(α) rounded to its safe side, and in full where it is a decimal of so few digits."""
     return in_full(value, m, at, by, digits).rounded(digits)
 
 
 def in_full(value: Enclosure, m: Node, at: Order, by: By, digits: int) -> Enclosure:
-    """ε(α) known to be the fraction that its formula gives, where rounding would hide that."""
+    """Return ε(α) known to be the fraction that its formula gives, where rounding would hide that.
+
+    The formula is asked only where the two ends of the value round to different numbers. Otherwise,
+    and where it is no fraction, the value is returned as it is.
+    """
     other = safe(value.upper, value.lower, value.claim.kind, digits)
     if value.rounded(digits) == other:
         return value
@@ -155,7 +166,10 @@ def in_full(value: Enclosure, m: Node, at: Order, by: By, digits: int) -> Enclos
 
 
 def _rational(m: Node, at: Order, by: By) -> Fraction | None:
-    """The value itself where the formula is a rational number: balls do not show that it is."""
+    """Return the value where the formula is a rational number, else None.
+
+    Balls do not show that a number is rational.
+    """
     from symacct.export.formula import formula  # which opens SymPy
 
     try:
@@ -172,9 +186,10 @@ def booktabs(
     columns: str = "",
     label: str | None = None,
 ) -> str:
-    """A table environment for booktabs; the heads and the caption are LaTeX.
+    """Write a table environment for booktabs; the heads, the cells and the caption are LaTeX.
 
-    `columns` is how LaTeX aligns them, by default to the right.
+    `columns` is the preamble that aligns them, by default an r for each. Raises DomainError for a
+    `label` with other signs than letters, digits, and : . _ -.
     """
     lines = [
         r"\begin{table}[htbp]",
@@ -194,7 +209,7 @@ def booktabs(
 
 
 def siunitx_format(cells: Iterable[str]) -> str:
-    """The table-format of siunitx that is wide enough for all cells."""
+    """Write the table-format of siunitx that is wide enough for all cells that are numbers."""
     matches = [match for cell in cells if (match := _NUMBER.fullmatch(cell))]
     whole = max((len(m[1]) for m in matches), default=1)
     decimals = max((len(m[2] or "") for m in matches), default=0)
@@ -204,7 +219,7 @@ def siunitx_format(cells: Iterable[str]) -> str:
 
 
 def _alike(cells: Sequence[str]) -> list[str]:
-    """All with an exponent of ten where one has it, or would better have it."""
+    """Write all numbers with a power of ten where one has it, or begins with 0.000."""
     numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
     if not any("e" in number or number.startswith("0.000") for number in numbers):
         return list(cells)
@@ -212,16 +227,18 @@ def _alike(cells: Sequence[str]) -> list[str]:
 
 
 def _with_exponent(cell: str) -> str:
-    """A decimal as d.ddd and a power of ten, every digit of it kept."""
+    """Write a decimal as d.ddd and a power of ten, every digit of it kept."""
     number = Decimal(cell)
     return f"{number:e}".replace("+", "") if number else "0"
 
 
 def _plain(at: Order) -> str:
+    """Write an order as exact text."""
     return "inf" if at == INFINITY else text(Fraction(at))
 
 
 def _order_tex(at: Order) -> str:
+    """Write an order for a cell of LaTeX."""
     if at == INFINITY:
         return r"$\infty$"
     shown = text(Fraction(at))
@@ -229,6 +246,7 @@ def _order_tex(at: Order) -> str:
 
 
 def _label(label: str) -> str:
+    """Return the label; DomainError where LaTeX could read something else in it."""
     if not isinstance(label, str) or re.fullmatch(r"[A-Za-z0-9:._-]+", label) is None:
         raise DomainError(f"label: found {echo(label)}, needed letters, digits, and : . _ -")
     return label

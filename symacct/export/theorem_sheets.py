@@ -20,35 +20,48 @@ from symacct.text import parse
 from symacct.theory.catalogue import CatalogueRow, papers
 from symacct.theory.examples import example
 
+#: A proved row of a kind has this direction.
 _DIRECTIONS = {
     str(Kind.EXACT): "exact: the true value, if what it reads is exact; of an upper bound it gives "
     "an upper bound",
     str(Kind.UPPER): "an upper bound, which is a guarantee",
     str(Kind.LOWER): "a lower bound: the truth is at least this, so that it is no guarantee",
 }
-_CLAIMED = {  # of what is not proved, by the kind that it claims
+#: A row that is not proved claims this, by its kind.
+_CLAIMED = {
     str(Kind.EXACT): "claimed as the exact value",
     str(Kind.UPPER): "claimed as an upper bound",
     str(Kind.LOWER): "claimed as a lower bound",
 }
 _UNPROVED = "no guarantee rests on it"
 _BY = f"{_UNPROVED}: --by shows its value, and epsilon and delta refuse it"
+#: The call of a conversion's row begins with this.
 _CONVERSION = "conversion:"
-_DELTAS = {"total-variation": "0.2"}  # where a small δ has no answer
-_IN_FULL = 4  # rows at most that are shown with all that they say
-_SHORT = 50  # signs at least of what a row says in a line of the index
-_FRAME = 7  # signs of the lines between and around two columns
-_LONGEST_CALL = 40  # signs of a call in the index; a longer one leaves too little for the formula
+#: The example of this conversion is at another δ than 1e-5, where it has no answer.
+_DELTAS = {"total-variation": "0.2"}
+#: At most this many rows are shown with all that they say.
+_MOST_IN_FULL = 4
+#: What a row says has at least this many characters in a line of the index.
+_FEWEST_CHARACTERS = 50
+#: The lines between and around two columns take this many characters.
+_FRAME_WIDTH = 7
+#: A call in the index has at most this many characters; a longer one leaves the formula no room.
+_LONGEST_CALL = 40
+#: The index ends with this.
 _INDEX = (
     "symacct theorems CODE shows one of these in full, as symacct theorems with a call or a place "
     "does; and symacct theorems WORD, such as amplification, shows those that contain the word; "
     "--json shows all."
 )
+#: This matches where a class's name begins in an expression's text.
 _CLASSES = re.compile(r"(?<![\w.'])(?=[A-Z]\w*\(|laws\.)")
 
 
 def sheet(row: CatalogueRow) -> dict[str, str]:
-    """What is said of a row, by the names that it is printed under; also for JSON."""
+    """Collect what is said of a row, by the names that it is printed under; also for JSON.
+
+    What is empty is left out.
+    """
     theorem = theorem_registry.registered(row.call)
     example_of = None if theorem is None else example(theorem)
     facts = {
@@ -70,7 +83,7 @@ def sheet(row: CatalogueRow) -> dict[str, str]:
 
 
 def folded(rows: Iterable[CatalogueRow]) -> list[list[CatalogueRow]]:
-    """The rows, those together that say the same of the same call in several works."""
+    """Group the rows: those together that say the same of the same call in several works."""
     alike: dict[tuple[str, ...], list[CatalogueRow]] = {}
     for row in rows:
         same = (row.call, row.says) if row.call else (row.source, row.says)
@@ -87,13 +100,13 @@ class ListedTheorems:
     are_asked: bool
 
     def as_dict(self) -> list[dict[str, Any]]:
-        """The rows for JSON, with what their sheets have beyond them if they are few."""
-        in_full = len(folded(self.rows)) <= _IN_FULL
+        """Return the rows for JSON, with what their sheets have beyond them if they are few."""
+        in_full = len(folded(self.rows)) <= _MOST_IN_FULL
         return [_as_dict(row) if in_full else row.as_dict() for row in self.rows]
 
     def _screen_(self) -> Iterator[Part]:
         sheets = folded(self.rows)
-        if len(sheets) > _IN_FULL:
+        if len(sheets) > _MOST_IN_FULL:
             yield from self._index()
             return
         for place, alike in enumerate(sheets):
@@ -101,7 +114,7 @@ class ListedTheorems:
             yield Labelled(_in_one(alike))
 
     def _index(self) -> Iterator[Part]:
-        """A line for each of many rows, cut to the width of the terminal."""
+        """Yield a line for each of many rows, cut to the width of the terminal."""
         from symacct.results.terminal import console  # which not every answer needs
 
         rows = self.rows
@@ -109,19 +122,23 @@ class ListedTheorems:
             yield Tabled(("paper", "work"), papers().items())
             rows = [row for row in rows if theorem_registry.registered(row.call) is not None]
         lines = [(label(alike[0]), alike[0].says) for alike in folded(rows)]
-        room = max(_SHORT, console().width - max(len(name) for name, _ in lines) - _FRAME)
+        widest = max(len(name) for name, _ in lines)
+        room = max(_FEWEST_CHARACTERS, console().width - widest - _FRAME_WIDTH)
         short = [(name, shorten(says, room, placeholder=" …")) for name, says in lines]
         yield Tabled(("code, call or place", "what it says"), short)
         yield _INDEX
 
 
 def label(row: CatalogueRow) -> str:
-    """What shows the row in full: its code or call, or its place where that says something else."""
+    """Return what shows the row in full: its code or call, or else its place in the work.
+
+    It is the place where the call is long, or states something else than the row.
+    """
     return row.call if row.call and row.is_stated and len(row.call) <= _LONGEST_CALL else row.source
 
 
 def _in_one(alike: Sequence[CatalogueRow]) -> list[tuple[str, str]]:
-    """What is said of rows that say the same: of each of them what the others do not have."""
+    """Join the sheets of several rows on one result, each text once."""
     sheets = list(map(sheet, alike))
     names = dict.fromkeys(name for facts in sheets for name in facts)
     values = {
@@ -131,7 +148,7 @@ def _in_one(alike: Sequence[CatalogueRow]) -> list[tuple[str, str]]:
 
 
 def _as_dict(row: CatalogueRow) -> dict[str, Any]:
-    """The row for JSON, with what the sheet has beyond it."""
+    """Return the row for JSON, with what the sheet has beyond it."""
     more = ("direction", "proof", "command", "Python")
     return row.as_dict() | {
         name.casefold(): value for name, value in sheet(row).items() if name in more
@@ -139,6 +156,7 @@ def _as_dict(row: CatalogueRow) -> dict[str, Any]:
 
 
 def _relation(row: CatalogueRow, theorem: Theorem | None) -> str:
+    """Say the relation of a row; empty where it holds for any."""
     if theorem is not None:
         return neighbours(theorem.adjacency)
     known = row.adjacency in map(str, Relation)
@@ -146,7 +164,7 @@ def _relation(row: CatalogueRow, theorem: Theorem | None) -> str:
 
 
 def _source(row: CatalogueRow) -> str:
-    """The work as it is cited, and the place in it."""
+    """Cite the work with its title, and the place in it."""
     work = WORKS.get(row.paper)
     if work is None:
         return "stated by the user" if row.paper == "user" else row.source
@@ -155,7 +173,7 @@ def _source(row: CatalogueRow) -> str:
 
 
 def _direction(row: CatalogueRow) -> str:
-    """The side of the truth that it is on, or claims to be on."""
+    """Say the side of the truth that a row is on, or claims to be on if it is not proved."""
     if row.status == PROVED:
         return _DIRECTIONS.get(row.kind, "")
     if row.status == REFUTED:
@@ -164,13 +182,14 @@ def _direction(row: CatalogueRow) -> str:
 
 
 def _status(row: CatalogueRow, theorem: Theorem | None) -> str:
+    """Say whether a row is proved, and what follows where it is not."""
     if row.status == PROVED:
         return row.status
     return f"{row.status}: {_UNPROVED if theorem is None else _BY}"
 
 
 def _proof(row: CatalogueRow, theorem: Theorem | None) -> str:
-    """Where the result is proved, or that it is not."""
+    """Say where the result is proved, or that it is not."""
     if row.status == REFUTED and row.paper in WORKS:
         if theorem is None:
             return "none; the note says why it is false"
@@ -185,6 +204,7 @@ def _proof(row: CatalogueRow, theorem: Theorem | None) -> str:
 
 
 def _command(row: CatalogueRow, example: tuple[str, str] | None) -> str:
+    """Write a command that computes the result; empty where there is none."""
     if row.call.startswith(_CONVERSION):
         name = row.call.removeprefix(_CONVERSION)
         delta = _DELTAS.get(name, "1e-5")
@@ -196,7 +216,10 @@ def _command(row: CatalogueRow, example: tuple[str, str] | None) -> str:
 
 
 def _python(row: CatalogueRow, example: tuple[str, str] | None) -> str:
-    """The line after `import symacct as sa`; of a function the first example of its docstring."""
+    """Write the line that computes the result, after `import symacct as sa`.
+
+    Of a function it is the first example of its docstring. It is empty where there is none.
+    """
     if row.call.startswith(_CONVERSION):
         name = row.call.removeprefix(_CONVERSION)
         return f'sa.Gaussian(5).epsilon("{_DELTAS.get(name, "1e-5")}", conversion="{name}")'
@@ -212,7 +235,10 @@ def _python(row: CatalogueRow, example: tuple[str, str] | None) -> str:
 
 
 def _first_example(call: str) -> str:
-    """The statements of the first example of what is called so, up to its output, in one line."""
+    """Write the statements of a docstring's first example, up to its output, in one line.
+
+    It is empty where nothing is called so.
+    """
     try:
         text = inspect.getdoc(pkgutil.resolve_name(call)) or ""
     except (ImportError, AttributeError):

@@ -23,12 +23,13 @@ from symacct.kernel.node import Node
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.results.written import Written
 
-#: Nodes up to which a notebook shows the formula rather than the expression.
+#: A notebook shows the formula of an expression of at most this many nodes.
 NOTEBOOK_NODES = 24
 
-_TEXT_WIDTH = 66  # of a line of words, in letters
+#: A line of words has at most this many letters.
+_TEXT_WIDTH = 66
 
-#: Whole orders, the real ones between, and ∞.
+#: A display without an order is at whole orders, at the real ones between, and at ∞.
 _ALL_ORDERS = (WHOLE, REAL, INFINITY)
 _RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq", Kind.NEITHER: r"\approx"}
 
@@ -40,9 +41,9 @@ def latex(
     names: Mapping[str | sympy.Symbol, str] | None = None,
     by: By = None,
 ) -> str:
-    r"""ε(α) of `m` as a LaTeX display, what it reads defined below it; needs amsmath.
+    r"""Write ε(α) of `m` as a LaTeX display, what it reads defined below it; needs amsmath.
 
-    Without an order, at all orders: whole ones, the real ones between and ∞ where they differ.
+    Without an order, it is at all orders: whole ones, the real ones between and ∞ if they differ.
     `names` maps symbols, or their names, to LaTeX: {"gamma": "q"}. Raises as `formula` does, and
     DomainError for LaTeX that is no name, or for symbols that would look alike.
 
@@ -58,7 +59,7 @@ def latex(
 
 
 def _remark(m: Node, by: By) -> Iterator[str]:
-    """Lines that say why, where the formula is that of another mechanism of the same curve."""
+    """Yield lines that say why, where the formula is that of another node of the same curve."""
     if Evaluation(SymbolicArithmetic(), by=by).theorem_node(m) is not m:
         remark = f"(rewritten: {'; '.join(m.rewrites)})"
         yield from (rf"&\quad \text{{{line}}}" for line in textwrap.wrap(remark, _TEXT_WIDTH))
@@ -66,7 +67,7 @@ def _remark(m: Node, by: By) -> Iterator[str]:
 
 @question(Node, "_repr_latex_")
 def inline(m: Node) -> str | None:
-    r"""The formula as $\displaystyle …$ for a notebook; None for one too long to be read."""
+    r"""Write the formula as $\displaystyle …$ for a notebook; None if it is long, or none."""
     if sum(1 for _ in zip(m.walk(), range(NOTEBOOK_NODES + 1), strict=False)) > NOTEBOOK_NODES:
         return None
     try:
@@ -77,7 +78,7 @@ def inline(m: Node) -> str | None:
 
 
 def typeset(value: sympy.Expr) -> str:
-    r"""One formula as $\displaystyle …$ for a notebook, its O(·) last."""
+    r"""Write one formula as $\displaystyle …$ for a notebook, its O(·) last."""
     printer, rest = PaperPrinter(SymbolNames()), value.getO()
     parts = [value] if rest is None else [value.removeO(), rest]
     return rf"$\displaystyle {' + '.join(printer.doprint(part) for part in parts)}$"
@@ -85,7 +86,10 @@ def typeset(value: sympy.Expr) -> str:
 
 @dataclass(frozen=True)
 class Equation:
-    """A left side, a relation, the right sides with their orders; none for a user's function."""
+    """A left side, a relation, and the right sides with the orders that each is for.
+
+    The orders are empty where they need not be said. A user's function has no right side.
+    """
 
     left: sympy.Expr | str
     relation: str
@@ -93,7 +97,10 @@ class Equation:
 
 
 class Display:
-    """The equations that say what ε(α) of a node is."""
+    """The equations that say what ε(α) of a node is.
+
+    `alpha` is the order, or None for all; `names` are LaTeX for symbols. Raises as `latex` does.
+    """
 
     def __init__(
         self,
@@ -111,12 +118,13 @@ class Display:
         self._check_names()
 
     def rows(self, width: float = WIDTH) -> Iterator[str]:
-        """The lines of an align environment."""
+        """Yield the lines of an align environment, of at most `width` letters where it can be."""
         yield from self._lines(self._main(), width)
         for equation in self._definitions():
             yield from self._lines(equation, width)
 
     def _main(self) -> Equation:
+        """Make the equation of ε_M(α); its relation is ≤ where the orders differ in kind."""
         kinds = {formula.claim.kind for formula in self.formulas}
         relation = _RELATIONS[kinds.pop() if len(kinds) == 1 else Kind.UPPER]
         at = self.formulas[0].order
@@ -126,7 +134,7 @@ class Display:
         return Equation(left, relation, _distinguished(rights))
 
     def _definitions(self) -> Iterator[Equation]:
-        """What is named in any of the formulas; at whole orders and others where they differ."""
+        """Yield what is named in any of the formulas, by orders where the meanings differ."""
         by_name: dict[sympy.Expr, dict[Any, Any]] = {}
         for formula in self.formulas:
             for definition in formula.definitions:
@@ -143,7 +151,7 @@ class Display:
                 yield Equation(self.printer.doprint(name), "=", differ or ((some, ""),))
 
     def _lines(self, equation: Equation, width: float) -> Iterator[str]:
-        """All right sides in one brace where each fits on a line, else an equation for each."""
+        """Yield all right sides in one brace where each fits on a line, else an equation each."""
         if not equation.rights:
             yield rf"{equation.left} &\quad \text{{as stated by the user}}"
         start = f"{equation.left} &{equation.relation} "
@@ -180,7 +188,7 @@ class Display:
 
 
 def _distinguished(rights: Mapping[Any, sympy.Expr]) -> tuple[tuple[sympy.Expr, str], ...]:
-    """Each right side with its orders in words of mathematics, where they need saying."""
+    """Give each right side its orders in mathematics, where they need saying."""
     rights = dict(rights)
     distinct: list[tuple[sympy.Expr, str]] = []
     if WHOLE in rights and REAL in rights and rights[WHOLE] == rights[REAL]:
@@ -198,7 +206,7 @@ def _distinguished(rights: Mapping[Any, sympy.Expr]) -> tuple[tuple[sympy.Expr, 
 
 
 def _with_condition(lines: list[str], orders: str, room: float) -> list[str]:
-    """The lines of a right side with the orders it is for, beside the last or below it."""
+    """Add to the lines of a right side the orders that it is for, beside the last or below it."""
     if not orders:
         return lines
     condition = rf"\qquad \text{{for }} {orders}"

@@ -31,7 +31,8 @@ from symacct.results.written import Written
 
 # --- the two laws of a pair, as its loss writes them
 
-_LONGEST = 250  # width of a law that is printed
+#: A law that is printed is at most this wide, in the widths of a letter.
+_WIDEST_LAW = 250
 
 
 class UnwrittenError(DomainError):
@@ -44,10 +45,10 @@ class UnwrittenError(DomainError):
 
 
 def _laws_of(part: Part, names: SymbolNames) -> WrittenLaws:
-    """P and Q of one part; UnwrittenError for what is not known so."""
+    """Write P and Q of one part; UnwrittenError if they are not known in letters, or too wide."""
     printer = PaperPrinter(names)
     laws = part.in_latex(lambda x: printer.script(sympy.sympify(expression(x))))
-    if laws is None or max(width_of(law) for law in (laws.P, laws.Q)) > _LONGEST:
+    if laws is None or max(width_of(law) for law in (laws.P, laws.Q)) > _WIDEST_LAW:
         raise UnwrittenError
     return laws
 
@@ -55,8 +56,10 @@ def _laws_of(part: Part, names: SymbolNames) -> WrittenLaws:
 # --- the formula
 
 _RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq"}
-_MOST_DIRECTIONS = 8  # pairs in one maximum
-Direction = tuple[Runs, bool]  # pairs, and are P and Q exchanged?
+#: One maximum is over at most this many pairs.
+_MOST_DIRECTIONS = 8
+#: The parts with their counts, and whether P and Q are exchanged.
+Direction = tuple[Runs, bool]
 _STICK = (
     r"H_{\varepsilon}(A \,\|\, B) &= \int \max\{0,\, dA - e^{\varepsilon} \, dB\}",
     r"&= \mathrm{E}_{A}\bigl[ \max\{0,\, 1 - e^{\varepsilon - L}\} \bigr], "
@@ -69,26 +72,26 @@ _GAUSSIAN = (
     r"\Phi\left( \frac{\mu}{2} - \frac{\varepsilon}{\mu} \right) - e^{\varepsilon} \, "
     r"\Phi\left( -\frac{\mu}{2} - \frac{\varepsilon}{\mu} \right)"
 )
-#: What the optimal conversion asks of an order: the least moment of two-point pairs.
+#: The optimal conversion asks this of an order: the least moment of two-point pairs.
 _LEAST_MOMENT = (
     r"\min_{p - e^{\varepsilon} q = \delta} \bigl( p^{\alpha} q^{1 - \alpha} + (1 - p)^{\alpha} "
     r"(1 - q)^{1 - \alpha} \bigr) &\geq e^{(\alpha - 1) \epsilon_{\mathcal{M}}(\alpha)}"
 )
-#: The δ of what is left of a mechanism that may fail.
+#: This letter is the δ of what is left of a mechanism that may fail.
 _OF_REST = r"\delta_{0}"
 _PHI = r"\Phi(t) &= \frac{1}{\sqrt{2 \pi}} \int_{-\infty}^{t} e^{-z^{2}/2} \, dz"
 
 
 @question(Guarantee, "latex")
 def guarantee_latex(guarantee: Guarantee) -> str:
-    """The formula of this number as a LaTeX display: δ(ε) of its laws, or of its order."""
+    """Write the formula of this number as a LaTeX display: δ(ε) of its laws, or of its order."""
     return number_latex(guarantee)
 
 
 def number_latex(
     guarantee: Guarantee, names: Mapping[Any, str] | None = None, by: By = None
 ) -> str:
-    r"""The formula behind a guarantee as a LaTeX display, the number at its end; needs amsmath.
+    r"""Write the formula behind a guarantee as a LaTeX display, the number last; needs amsmath.
 
     Of the exact profile it is δ(ε) of the two laws of the mechanism, or of the pair that dominates
     it; of a conversion it is the ε or δ of its Rényi order, with ε(α) below. `names` is as in
@@ -113,17 +116,20 @@ def number_latex(
 
 
 def profile_latex(m: Node, names: Mapping[Any, str] | None = None) -> str:
-    r"""δ(ε) of the exact profile of `m` as a LaTeX display; symbols may be left open in `m`."""
+    r"""Write δ(ε) of the exact profile of `m` as a LaTeX display; symbols may be left open.
+
+    Raises UnwrittenError where no formula of the laws is known.
+    """
     return displayed(_by_profile(m, names))
 
 
 def displayed(rows: Iterator[str] | list[str]) -> str:
-    """The rows as one display."""
+    """Write the rows as one display."""
     return Written("\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}")
 
 
 def _number(guarantee: Guarantee) -> str:
-    """The number that is proved of the formula."""
+    """Write the line of the number that is proved of the formula, rounded up."""
     digits = guarantee.asked.digits_asked
     shown = _tex(guarantee.asked.rounded(digits))
     if isinstance(guarantee.epsilon, Enclosure):
@@ -138,6 +144,7 @@ def _number(guarantee: Guarantee) -> str:
 
 
 def _tex(number: str) -> str:
+    """Write a number in mathematics."""
     return tex_number(number).replace(r"\ensuremath", "")
 
 
@@ -145,7 +152,10 @@ def _tex(number: str) -> str:
 
 
 def _by_profile(m: Node, names: Mapping[Any, str] | None, letter: str = r"\delta") -> Iterator[str]:
-    """The lines that say what δ(ε) of the exact profile is, with the two laws of each pair."""
+    """Yield the lines that say what δ(ε) of the exact profile is, with the laws of each pair.
+
+    `letter` is what δ is called. UnwrittenError where no formula of the laws is known.
+    """
     if (failing := failures(m)) is not None:
         yield from _by_profile(failing.rest, names, _OF_REST)
         yield (
@@ -186,6 +196,7 @@ def _by_profile(m: Node, names: Mapping[Any, str] | None, letter: str = r"\delta
 
 
 def _profile(m: Node) -> Profile:
+    """Return the exact profile; UnwrittenError where there is none, or it has too many pairs."""
     try:
         known = profile(m.rewritten)
     except AssumptionError:
@@ -196,6 +207,7 @@ def _profile(m: Node) -> Profile:
 
 
 def _no_formula(m: Node) -> UnwrittenError:
+    """Make the error of a node whose profile has no formula."""
     return UnwrittenError(
         f"latex: found {type(m).__name__}, for whose exact privacy profile no formula of a pair of "
         "laws is written",
@@ -204,7 +216,7 @@ def _no_formula(m: Node) -> UnwrittenError:
 
 
 def _directions(directions: list[CompositionProfile]) -> list[Direction]:
-    """The runs of each direction; one of several pairs, of which the largest profile is meant."""
+    """List the runs of each direction; a single part of several pairs has one for each of them."""
     listed: list[Direction] = []
     for direction in directions:
         match direction.pairs:
@@ -216,7 +228,7 @@ def _directions(directions: list[CompositionProfile]) -> list[Direction]:
 
 
 def _one_gaussian(directions: list[Direction]) -> Exact | None:
-    """(Δ/σ)² where all is one query with Gaussian noise."""
+    """Return (Δ/σ)² where all is one query with Gaussian noise, else None."""
     match directions:
         case [(((part, 1),), _)]:
             return part.gaussian_ratio
@@ -224,12 +236,13 @@ def _one_gaussian(directions: list[Direction]) -> Exact | None:
 
 
 def _named_parts(directions: list[Direction], names: SymbolNames) -> dict[Part, WrittenLaws]:
+    """Write the laws of each part, once; UnwrittenError where one is not known in letters."""
     parts = dict.fromkeys(part for pairs, _ in directions for part, _ in pairs)
     return {part: _laws_of(part, names) for part in parts}
 
 
 def _largest(directions: list[Direction], parts: list[Part], start: str) -> Iterator[str]:
-    """δ(ε) as the largest hockey-stick divergence, on as many lines as it takes."""
+    """Yield δ(ε) as the largest hockey-stick divergence, on as many lines as it takes."""
     sticks = [_stick(*direction, parts) for direction in directions]
     if len(sticks) == 1:
         yield start + sticks[0]
@@ -238,7 +251,7 @@ def _largest(directions: list[Direction], parts: list[Part], start: str) -> Iter
 
 
 def _lines(start: str, formula: str) -> Iterator[str]:
-    """A formula on as many lines as it takes, cut where it may be."""
+    """Yield a formula on as many lines as it takes, cut where it has a BREAK."""
     line, *rest = formula.split(BREAK)
     line = start + line
     for piece in rest:
@@ -250,6 +263,8 @@ def _lines(start: str, formula: str) -> Iterator[str]:
 
 
 def _stick(pairs: Runs, reverse: bool, parts: list[Part]) -> str:
+    """Write the hockey-stick divergence of the products of some parts, P first unless reversed."""
+
     def side(letter: str) -> str:
         return product((f"{letter}{_index(parts.index(part), parts)}", n) for part, n in pairs)
 
@@ -258,12 +273,12 @@ def _stick(pairs: Runs, reverse: bool, parts: list[Part]) -> str:
 
 
 def _index(place: int, parts: Collection[Part]) -> str:
-    """The subscript of a pair where there are several."""
+    """Write the subscript of a pair where there are several."""
     return f"_{{{place + 1}}}" if len(parts) > 1 else ""
 
 
 def _nothing_fails(failing: Failures, names: Mapping[Any, str] | None) -> str:
-    """Π(1−δ_i)^k_i, that no part fails."""
+    """Write Π(1−δ_i)^k_i, a lower bound of the probability that no part fails."""
     printer = PaperPrinter(SymbolNames(names))
     factors = []
     for delta, count in failing.parts:
@@ -273,6 +288,7 @@ def _nothing_fails(failing: Failures, names: Mapping[Any, str] | None) -> str:
 
 
 def _probability(delta: Exact, printer: PaperPrinter) -> str:
+    """Write a δ, as a number or as a formula."""
     is_number = isinstance(delta, Fraction)
     return _tex(given(delta)) if is_number else str(printer.doprint(expression(delta)))
 
@@ -281,7 +297,10 @@ def _probability(delta: Exact, printer: PaperPrinter) -> str:
 
 
 def _by_order(guarantee: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iterator[str]:
-    """The conversion's formula, what it reads, and the curve."""
+    """Yield the conversion's formula, its order and what was given, and the curve.
+
+    UnwrittenError for a conversion that has no formula of one order above 1.
+    """
     m, conversion = guarantee.mechanism, named_conversion(guarantee.conversion)
     assert m is not None  # noqa: S101  # asked before
     printer = PaperPrinter(SymbolNames(names))

@@ -13,9 +13,12 @@ from sympy.printing.latex import LatexPrinter
 from symacct.export.latex.sentences import SymbolNames
 from symacct.kernel.exact import text
 
+#: This matches a command, a sign, a brace or a letter of LaTeX.
 _PIECE = re.compile(r"\\[A-Za-z]+|\\.|[{}^_]|\s+|.")
+#: These commands are as wide as so many letters; any other command is as wide as one.
 _WIDE = {"log": 2.8, "min": 3.6, "max": 3.6, "sum": 2.4, "int": 1.6, "quad": 2, "qquad": 4}
-_NONE = {
+#: These commands have no width of their own.
+_WITHOUT_WIDTH = {
     "left",
     "right",
     "biggl",
@@ -29,6 +32,7 @@ _NONE = {
     "displaystyle",
     "begin",
 }
+#: These signs have space on both sides.
 _SPACED = set("+-=<>") | {
     r"\leq",
     r"\geq",
@@ -42,11 +46,13 @@ _SPACED = set("+-=<>") | {
 
 
 def width_of(tex: str) -> float:
-    """The width of a line of mathematics, in the widths of a letter; scripts count two thirds."""
+    """Estimate the width of a line of mathematics, in the widths of a letter."""
     return _Widths(_PIECE.findall(tex)).row()
 
 
 class _Widths:
+    """A walk over the pieces of a line that adds up their widths; scripts count two thirds."""
+
     def __init__(self, pieces: list[str]) -> None:
         self.pieces = pieces
         self.place = 0
@@ -69,7 +75,7 @@ class _Widths:
         return inside
 
     def piece_width(self) -> float:
-        """The width of the next piece, with the groups that it takes."""
+        """Return the width of the next piece, with the groups that it takes."""
         piece = self.pieces[self.place]
         if piece == "{":
             return self.group()
@@ -87,7 +93,7 @@ class _Widths:
             return self.limits(_WIDE[name])
         if piece in _SPACED:
             return 2.2
-        return 0 if name in _NONE else _WIDE.get(name, 1)
+        return 0 if name in _WITHOUT_WIDTH else _WIDE.get(name, 1)
 
     def script(self) -> float:
         self.depth += 1
@@ -96,7 +102,7 @@ class _Widths:
         return width
 
     def limits(self, width: float) -> float:
-        """A sign with limits above and below it; in a script both beside it."""
+        """Return the width of a sign with limits above and below it; in a script beside it."""
         beside = width if self.depth else 0
         while self.place < len(self.pieces) and self.pieces[self.place] in ("^", "_"):
             self.place += 1
@@ -104,20 +110,24 @@ class _Widths:
         return width
 
 
-#: Width of a line, in the widths of a letter: what the text of an article leaves room for.
+#: A line is this wide, in the widths of a letter: the text of an article leaves room for it.
 WIDTH = 56
-#: What is no wider than this is not left alone on a line.
-_STUB = 12
+#: A piece that is no wider than this many letters is not left alone on a line.
+_STUB_WIDTH = 12
+#: Brackets around these grow.
 _TALL = re.compile(r"\\(frac|sum|int|binom|begin|sqrt)\b")
 
 
 def _applied(name: str, place: int = 0) -> Callable[..., str]:
-    """The method that prints a function of this name and the argument at a place."""
+    """Make the method that prints a function of this name and the argument at a place."""
     return lambda self, e, exp=None: f"{name}{bracketed(self._print(e.args[place]))}"
 
 
 class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
-    """LaTeX of an expression on one line (`doprint`), or on several (`lines`)."""
+    """Prints the LaTeX of an expression on one line (`doprint`), or on several (`lines`).
+
+    `names` gives the LaTeX of each symbol.
+    """
 
     def __init__(self, names: SymbolNames) -> None:
         super().__init__()
@@ -236,7 +246,10 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     def parts(
         self, e: sympy.Expr
     ) -> tuple[str, list[sympy.Expr], list[sympy.Expr], list[sympy.Expr]]:
-        """A product's sign, its factors for the numerator, those beside it, the denominator."""
+        """Split a product: its sign, the numerator, the factors beside it, the denominator.
+
+        Without a denominator all factors stand beside.
+        """
         number, rest = e.as_coeff_Mul(rational=True)
         factors = list(sympy.Mul.make_args(rest)) if rest != 1 else []
         over: list[sympy.Expr] = []
@@ -255,7 +268,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return sign, small, tall, below
 
     def _split(self, over: list[sympy.Expr]) -> tuple[list[sympy.Expr], list[sympy.Expr]]:
-        """The factors of a numerator, and those that read better beside the fraction."""
+        """Split off the factors of a numerator that read better beside the fraction."""
         high = sympy.Sum, sympy.Integral, sympy.log, sympy.Min, sympy.Max, sympy.binomial
         small = [factor for factor in over if not factor.has(*high)]
         if not self._in_script and width_of(self._alone(small)) > WIDTH / 2:
@@ -269,11 +282,11 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         )
 
     def _alone(self, factors: Sequence[sympy.Expr]) -> str:
-        """A numerator or denominator: one sum needs no brackets."""
+        """Print a numerator or denominator, where a sum alone needs no brackets."""
         return self._print(factors[0]) if len(factors) == 1 else self._juxtaposed(factors)
 
     def _factor(self, e: sympy.Expr, last: bool = True) -> str:
-        """A factor of a product, in brackets a sum, a sign, and what would swallow the rest."""
+        """Print a factor, in brackets if it is a sum, has a sign, or would swallow the rest."""
         text = self._print(e)
         swallows = isinstance(e, sympy.Sum | sympy.Integral | sympy.Piecewise) and not last
         return bracketed(text) if e.is_Add or swallows or text.startswith("-") else text
@@ -282,7 +295,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return "".join(self.terms(e)).removeprefix(" + ")
 
     def terms(self, e: sympy.Expr) -> list[str]:
-        """The terms in the order they are read, each with its sign before it."""
+        """List the terms in the order in which they are read, each with its sign before it."""
         return [self.signed(self._print(term)) for term in in_order(e.args, adding=True)]
 
     @staticmethod
@@ -290,7 +303,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return f" - {text[1:].lstrip()}" if text.startswith("-") else f" + {text}"
 
     def script(self, e: sympy.Expr) -> str:
-        """In a script or an exponent, where fractions are slashes."""
+        """Print an expression as in a script or an exponent, where fractions are slashes."""
         before, self._in_script = self._in_script, True
         try:
             return str(self._print(e))
@@ -300,7 +313,10 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     # --- several lines
 
     def lines(self, e: sympy.Expr, width: float = WIDTH, first: float | None = None) -> list[str]:
-        """The expression on lines no wider than `width`, the first no wider than `first`."""
+        """Print on lines no wider than `width`, the first no wider than `first`, where it can be.
+
+        An atom that is wider stays on its line.
+        """
         first = width if first is None else first
         text = self._print(e)
         if width_of(text) <= first:
@@ -327,7 +343,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return [text]
 
     def _lines_of_terms(self, e: sympy.Expr, width: float, first: float) -> list[str]:
-        """As many terms on a line as it holds; a long one starts a line unless that is empty."""
+        """Put as many terms on a line as it holds; a long one starts a line of its own."""
         rows = [""]
         for term in in_order(e.args, adding=True):
             room = (first if len(rows) == 1 else width) - width_of(rows[-1])
@@ -337,7 +353,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
             elif width_of(signed) <= width:
                 rows.append(signed)
             else:
-                if width_of(rows[-1]) > _STUB:
+                if width_of(rows[-1]) > _STUB_WIDTH:
                     rows.append("")
                     room = width
                 begun, *rest = self.lines(term, width, room - 3)
@@ -346,7 +362,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return [line.strip() for line in rows]
 
     def _lines_of_choice(self, e: sympy.Expr, width: float, first: float) -> list[str]:
-        """min{ … } with as many of its arguments on a line as it holds."""
+        """Print min{ … } with as many of its arguments on a line as it holds."""
         rows = [rf"{self._choice(e)} \biggl\{{ "]
         last = in_order(e.args)[-1]
         for argument in in_order(e.args):
@@ -356,7 +372,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
             if width_of(whole) <= room:
                 rows[-1] += whole
                 continue
-            if width_of(rows[-1]) > _STUB or width_of(whole) <= width - 2:
+            if width_of(rows[-1]) > _STUB_WIDTH or width_of(whole) <= width - 2:
                 rows.append(r"\quad ")
                 room = width - 2
             begun, *rest = self.lines(argument, width - 4, room - 1)
@@ -365,7 +381,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return [line.strip() for line in rows]
 
     def _inside(self, name: str, e: sympy.Expr, width: float, first: float) -> list[str]:
-        """name( … ) with the brackets around several lines."""
+        """Print name( … ) with the brackets around several lines."""
         opening = rf"{name} \biggl( ".lstrip()
         begun, *rest = self.lines(e, width - 3, first - width_of(opening) - 1)
         lines = [opening + begun, *(rf"\quad {line}" for line in rest)]
@@ -373,7 +389,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return lines
 
     def _lines_of_product(self, e: sympy.Expr, width: float, first: float) -> list[str]:
-        """What stands before the widest factor, and that over lines; or each on its own."""
+        """Print what stands before the widest factor, and that over lines; or each on its own."""
         sign, small, tall, below = self.parts(e)
         if not (tall or below):
             return [self._print(e)]
@@ -399,7 +415,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         width: float,
         first: float,
     ) -> list[str]:
-        """Of a denominator too wide for a line the widest factor as a power of −1, over lines."""
+        """Print the widest factor of a wide denominator as a power of −1, over lines."""
         widest = max(below, key=lambda factor: width_of(self._print(factor)))
         rest = [factor for factor in below if factor is not widest]
         before = rf"{sign}\frac{{1}}{{{self._alone(rest)}}}" if rest else sign
@@ -413,7 +429,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     def _lines_of_factors(
         self, start: str, factors: Sequence[sympy.Expr], width: float, first: float
     ) -> list[str]:
-        """As many factors on a line as it holds, each further line after a dot."""
+        """Put as many factors on a line as it holds, each further line after a dot."""
         rows = [start]
         for factor in factors:
             text = self._factor(factor, last=False)
@@ -429,7 +445,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return [line for line in rows if line]
 
     def _after(self, before: str, e: sympy.Expr, width: float, first: float) -> list[str]:
-        """A product whose last factor is broken."""
+        """Print a product whose last factor is broken over lines."""
         if e.is_Add:
             return self._inside(before, e, width, first)
         begun, *rest = self.lines(e, width, first - width_of(before))
@@ -437,7 +453,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
 
 
 def in_text(e: sympy.Expr, printer: PaperPrinter | None = None) -> str:
-    r"""A formula within a line of words, with slashes for fractions: 3\sqrt{3}/2."""
+    r"""Print a formula within a line of words, with slashes for fractions: 3\sqrt{3}/2."""
     written: str = (printer or PaperPrinter(SymbolNames())).script(e)
     return re.sub(r"(\d) (?=\\)", r"\1", written)
 
@@ -445,7 +461,7 @@ def in_text(e: sympy.Expr, printer: PaperPrinter | None = None) -> str:
 def _with_root_of_two_pi(
     number: sympy.Rational, over: list[sympy.Expr], below: list[sympy.Expr]
 ) -> tuple[sympy.Rational, list[sympy.Expr], list[sympy.Expr]]:
-    """√2/√π as 2/√(2π), the way the normal density is written."""
+    """Write √2/√π as 2/√(2π), as the normal density has it; other factors stay."""
     two, pi = sympy.sqrt(2), sympy.sqrt(sympy.pi)
     if two not in over or pi not in below:
         return number, over, below
@@ -455,7 +471,7 @@ def _with_root_of_two_pi(
 
 
 def as_power(e: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-    """Base and exponent; e^{k log x} is x^k."""
+    """Return base and exponent of a power; e^{k log x} is x^k."""
     if not isinstance(e, sympy.exp):
         base, exponent = e.as_base_exp()
         return base, exponent
@@ -464,7 +480,10 @@ def as_power(e: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
 
 
 def in_order(es: Iterable[sympy.Expr], adding: bool = False) -> list[sympy.Expr]:
-    """Factors or terms as they are read: the plain first, in a sum a negative one last."""
+    """Sort factors or terms as they are read: plain ones first; no sum begins with a minus sign.
+
+    `adding` says that they are terms.
+    """
     listed = sorted(es, key=sympy.default_sort_key)
     if not adding:
         return sorted(listed, key=_rank)
@@ -488,7 +507,7 @@ def _is_negative(e: sympy.Expr) -> bool:
 
 
 def _rank(e: sympy.Expr) -> int:
-    """The place of a factor or term: numbers, symbols, binomials, powers, brackets, sums."""
+    """Rank a factor or term: numbers, symbols, binomials, powers, brackets, sums."""
     if e.is_Rational:
         return 0
     for rank, heads in _LONG.items():
@@ -503,7 +522,7 @@ def _rank(e: sympy.Expr) -> int:
     return 5
 
 
-#: Brackets with these in them come after others, the longest kind last.
+#: Factors with these in them come after others, by this rank.
 _LONG = {
     10: (sympy.Integral, sympy.Sum),
     9: (sympy.log,),
@@ -514,7 +533,7 @@ _LONG = {
 
 
 def bracketed(text: str, opening: str = "(") -> str:
-    """The text in brackets as high as it is."""
+    """Put the text in brackets as high as it is."""
     left, right = _BRACKETS[opening]
     if _TALL.search(text):
         return rf"\left{left} {text} \right{right}"

@@ -29,9 +29,10 @@ _NAMED_SIGNS = (  # noqa: SIM905
     "ell infty prime star ast dagger circ bullet partial nabla hbar imath jmath Re Im aleph "
     "pm mp times cdot mid to min max langle rangle"
 ).split()
-#: The commands that a name given by the user may hold.
+#: A name given by the user may hold these commands.
 NAMING_COMMANDS = frozenset([*GREEK, *_ALPHABETS, *_ACCENTS, *_NAMED_SIGNS])
 
+#: These commands take one argument.
 _TAKING = frozenset([*_ALPHABETS, *_ACCENTS])
 
 _ESCAPED = {
@@ -53,13 +54,16 @@ _ESCAPED = {
 _PART = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"(?:c*a(?:_a(?:\^a)?|\^a(?:_a)?)?)*")
 _GROUP = re.compile(rf"\{{{_NAME.pattern}\}}")
-_DEEPEST = 20  # levels of braces in a user's name of a symbol
+#: Braces in a user's name of a symbol are nested at most this deep.
+_DEEPEST = 20
 _ANY_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\[ ,;:!]|[{}^_]|[A-Za-z0-9 .,:;+\-=()|*/]", re.ASCII)
 
 
 def symbol_latex(name: str) -> str:
-    r"""A symbol's name in LaTeX's mathematics.
+    r"""Write a symbol's name in LaTeX's mathematics: a letter with subscripts, or sign by sign.
+
+    Raises DomainError for a character that LaTeX's mathematics lacks.
 
     >>> symbol_latex("sigma_max"), symbol_latex("x2"), symbol_latex(r"\input{x}%")
     ('\\sigma_{\\mathrm{max}}', 'x_{2}', '\\mathrm{\\backslash input\\{x\\}\\%}')
@@ -77,6 +81,7 @@ def symbol_latex(name: str) -> str:
 
 
 def _word(word: str) -> str:
+    """Write a Greek letter's name as its command, and a longer word upright."""
     if word in GREEK:
         return f"\\{word}"
     if len(word) == 1 or word.isdigit():
@@ -85,7 +90,7 @@ def _word(word: str) -> str:
 
 
 def _spelled(name: str) -> str:
-    """Any name, sign by sign; Greek letters as their commands."""
+    """Write any name sign by sign, Greek letters as their commands; DomainError for others."""
     letter = greek(name)
     if letter is not None:
         return letter
@@ -101,7 +106,7 @@ def _spelled(name: str) -> str:
 
 
 def greek(sign: str) -> str | None:
-    """A Greek letter's command; None for another sign."""
+    """Return a Greek letter's command; None for another sign, or a text of several."""
     if len(sign) != 1 or sign.isascii():
         return None
     words = unicodedata.name(sign, "").split()
@@ -135,7 +140,10 @@ class SymbolNames:
 
 
 def checked(tex: object, what: str) -> str:
-    """`tex` if it is LaTeX that names something, and nothing else."""
+    """Return `tex` if it is LaTeX that names something, and nothing else; DomainError otherwise.
+
+    `what` is the symbol that it is for.
+    """
     fault = _fault(tex) if isinstance(tex, str) and tex.strip() else "text"
     if fault is not None:
         raise DomainError(
@@ -154,7 +162,10 @@ def is_formed(tex: str) -> bool:
 
 
 def _shape(tex: str) -> str:
-    """The atoms a, scripts and commands c that take one, braces that match left out."""
+    """Reduce LaTeX to its atoms a, scripts, and commands c that take one.
+
+    Braces that match become an atom, to a depth of 20.
+    """
     pieces = (piece for piece in _ANY_TOKEN.findall(tex) if not piece.isspace())
     shape = "".join(
         "c" if piece[1:] in _TAKING else piece if piece in "{}^_" else "a" for piece in pieces
@@ -165,7 +176,7 @@ def _shape(tex: str) -> str:
 
 
 def _fault(tex: str) -> str | None:
-    """What is needed instead where this is no name = { item }; None where it is one.
+    """Say what is needed instead where this is no name = { item }; None where it is one.
 
     item = atom with at most one "_" atom and one "^" atom behind it,
     atom = letter | sign | "{" name "}" | command [ atom ], no bare command [ atom ] as a script.
@@ -186,14 +197,14 @@ def _fault(tex: str) -> str | None:
     )
 
 
-# Signs that the table of the library lacks; and braces, which BibTeX counts even when escaped.
+# The library's table lacks these signs; and BibTeX counts braces even when they are escaped.
 _OURS = {
     "ε": r"{\ensuremath{\epsilon}}",  # as in the formulas
     "′": "'",
     "{": r"{\ensuremath{\lbrace}}",
     "}": r"{\ensuremath{\rbrace}}",
 }
-#: Signs of mathematics that are more than one, or other commands than they are among words.
+#: These signs of mathematics are several characters, or have another command among words.
 _SIGNS = {
     "<=": r"\leq ",
     ">=": r"\geq ",
@@ -224,6 +235,7 @@ _SCRIPTS = {"<super>": "^", "<sub>": "_"}
 
 @cache
 def _encoder() -> UnicodeToLatexEncoder:
+    """Make the library's encoder, which replaces a sign that it does not know."""
     from pylatexenc.latexencode import UnicodeToLatexEncoder  # which takes 10 ms
 
     return UnicodeToLatexEncoder(
@@ -234,7 +246,7 @@ def _encoder() -> UnicodeToLatexEncoder:
 
 
 def plain_tex(text: str) -> str:
-    r"""`text` such that TeX and BibTeX set it as it reads.
+    r"""Escape a text such that TeX and BibTeX set it as it reads.
 
     >>> print(plain_tex("Rényi, 5 % & ε"))
     R{\'e}nyi, 5 {\%} {\&} {\ensuremath{\epsilon}}
@@ -243,6 +255,7 @@ def plain_tex(text: str) -> str:
 
 
 def _of_word(sign: str) -> str:
+    """Escape one sign among words; a raised or lowered one becomes a script."""
     sort, _, code = unicodedata.decomposition(sign).partition(" ")
     if sort in _SCRIPTS:  # of which versions of the library know some
         raised = chr(int(code, 16)).replace("\N{MINUS SIGN}", "-")
@@ -251,12 +264,12 @@ def _of_word(sign: str) -> str:
 
 
 def words(text: str) -> str:
-    r"""Words without marks, letters among them as formulas."""
+    r"""Escape words without marks, Greek letters among them as formulas."""
     return _LETTER.sub(r"$\1$", plain_tex(text))
 
 
 def mathematics(text: str) -> str | None:
-    """The text as mathematics; None for signs that we do not know, or scripts that do not match."""
+    """Write a text as mathematics; None for unknown signs, or scripts that do not match."""
     out: list[str] = []
     closing: list[str] = []
     for piece in _PIECE.findall(text):
@@ -277,7 +290,7 @@ def mathematics(text: str) -> str | None:
 
 
 def _of_mathematics(piece: str) -> str | None:
-    """The LaTeX of a number, a word or a sign; None for a sign that we do not know."""
+    """Write a number, a word or a sign in mathematics; None for a sign that we do not know."""
     if piece in _SIGNS:
         return _SIGNS[piece]
     if re.fullmatch(_NUMBER, piece):
@@ -294,12 +307,12 @@ def _of_mathematics(piece: str) -> str | None:
 
 
 def cite_key(key: str) -> str:
-    """A key that \\cite and BibTeX take."""
+    """Replace the signs of a key that \\cite and BibTeX do not take by hyphens."""
     return re.sub(r"[^A-Za-z0-9.:_-]", "-", key)
 
 
 def tex_number(shown: str) -> str:
-    r"""A number as it is printed, as TeX sets it.
+    r"""Write a printed number for TeX, within words or mathematics.
 
     >>> tex_number("1e-5"), tex_number("2.05e-11"), tex_number("0.837")
     ('\\ensuremath{10^{-5}}', '\\ensuremath{2.05 \\cdot 10^{-11}}', '0.837')
@@ -309,7 +322,7 @@ def tex_number(shown: str) -> str:
 
 
 def in_powers(shown: str) -> str:
-    """A number as it is printed, in mathematics."""
+    """Write a printed number in mathematics, its exponent as a power of ten."""
     digits, power, exponent = shown.partition("e")
     if not power or not digits:  # a decimal, or the letter e
         return shown
