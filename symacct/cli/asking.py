@@ -21,18 +21,24 @@ from symacct.kernel.node import Node
 from symacct.papers.report import PrivacyReport, Row
 from symacct.results.screen import Tabled
 
-#: What to type where a relation is left open.
+#: This says what to type where a relation is left open.
 _SAY_WHICH = "say which by --adjacency add_remove or --adjacency replace_one"
 
 
 def relation(m: Node, adjacency: Adjacency | None) -> Adjacency:
-    """The relation of m, or the one that is said where m leaves it open."""
+    """Return the relation of m, or the one that is said where m leaves it open.
+
+    AdjacencyError for one that does not hold.
+    """
     stated = m.claim.adjacency
     return stated if adjacency is None else with_relation(stated, adjacency)
 
 
 def answer(expr: str, adjacency: Adjacency | None = None, **question: Any) -> Guarantee:
-    """The number to report of an expression, with the relation said that it leaves open."""
+    """Ask for the number to report of an expression, for the relation that is said, if one is.
+
+    `question` is that of `asked_of`. InputError for a parameter without a value.
+    """
     m = in_numbers(expr)
     relation(m, adjacency)  # another one is refused before anything is computed
     g = asked_of(m, **question)
@@ -46,7 +52,10 @@ def reported(
     first: Iterable[Row] = (),
     last: Iterable[Row] = (),
 ) -> Reply:
-    """A report with what stands behind it if there is `more`; `document` is added to its JSON."""
+    """Make the reply of a report, with what stands behind it if there is `more`.
+
+    `document` is added to its JSON, `first` to its headline, and `last` to what it rests on.
+    """
 
     def as_dict() -> dict[str, Any]:
         by_orders = report.by_orders if more else None
@@ -123,6 +132,7 @@ def delta(expr: str, /, as_json: bool = False, **question: Any) -> Reply:
 
 
 def _answer(expr: str, as_json: bool, more: bool, **question: Any) -> Reply:
+    """Answer the commands epsilon and delta; a screen says how to close an open relation."""
     g = answer(expr, **question)
     is_said = as_json or not is_open(g.claim.adjacency, g.mechanism)
     return reported(PrivacyReport(g, relation_why="" if is_said else _SAY_WHICH), more)

@@ -134,7 +134,10 @@ def plot_command(
 def _gridded(
     exprs: Iterable[str], over: tuple[str, ...], delta: str | None
 ) -> tuple[list[Node], dict[str, list[str]]]:
-    """The expressions, and the values by name; those spaced over a count of runs are rounded."""
+    """Read the expressions, and the values by name; a δ is one more of these.
+
+    Values spaced over a count of runs are rounded to whole numbers, which a note says.
+    """
     if delta is not None:
         over = (*over, f"delta={delta}")
     nodes, axes = list(map(parse_open, exprs)), axes_of("--over", over)
@@ -148,6 +151,7 @@ def _gridded(
 
 
 def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
+    """Open so many processes, or None for one; ExecutorError where there are none to be had."""
     try:
         return nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs)
     except (OSError, ImportError) as error:  # there are no semaphores here
@@ -220,12 +224,14 @@ def calibrate_command(
 
 
 def shown_to(calibration: Calibration, digits: int) -> Calibration:
-    """The calibration, its ε printed to so many digits."""
+    """Return the calibration, with its ε printed to so many digits."""
     epsilon = replace(calibration.guarantee.epsilon, digits_asked=digits)
     return replace(calibration, guarantee=replace(calibration.guarantee, epsilon=epsilon))
 
 
+#: The table of `reference` is of this expression where none is given.
 _EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
+#: It has these values of what --grid does not name.
 _GRID = (
     "sigma=0.5,1,2,5,20,100",
     "gamma=1e-6,1e-4,0.001,0.01,0.1,0.5",

@@ -39,7 +39,10 @@ EPILOG = (
 
 @dataclass(frozen=True)
 class Like:
-    """How an option differs from what the signature says of its parameter."""
+    """How an option differs from what the signature says of its parameter.
+
+    `names` are flags in the place of the parameter's own, and `type` is click's.
+    """
 
     help: str = ""
     _: KW_ONLY
@@ -48,21 +51,24 @@ class Like:
     type: click.ParamType[Any] | None = None
     default: Any = None
     is_repeated: bool = False
-    #: What the function is given for the text that was typed.
+    #: The function is given what this makes of the text that was typed.
     read: Callable[[Any], Any] | None = None
-    #: Is the function given it? Otherwise all of it is done where it is read.
+    #: Is the function given the value? Otherwise reading it does all that it is for.
     is_given: bool = True
 
 
 def one_or_several(names: tuple[str, ...]) -> By:
+    """Return one name as it is, several as a tuple, and None for none."""
     return names if names[1:] else next(iter(names), None)
 
 
 def orders_option(text: str) -> str | list[str]:
+    """Read the Rényi orders of an option: "integer", or the values of a grid."""
     return text if text == "integer" else grid(text)
 
 
 def _give_seconds(value: int) -> None:
+    """Limit the seconds of a question until the command ends."""
     click.get_current_context().with_resource(limits.limits(seconds=value))
 
 
@@ -157,7 +163,7 @@ def command(
     prints_json: bool = True,
     epilog: str | None = EPILOG,
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """The subcommand of a function, which gives back the answer to show.
+    """Make the subcommand of a function, which returns the answer to show.
 
     A parameter of the function before the slash is an argument, and another one is an option. So
     are the parameters that are `taken` from `of`, the Python function that answers, and the
@@ -165,7 +171,7 @@ def command(
     """
 
     def wrap(function: Callable[..., Any]) -> click.Command:
-        """The function as a click command, which is added to the group."""
+        """Make a click command of the function, and add it to the group."""
         parameters = inspect.signature(function).parameters
         hints = get_type_hints(function, include_extras=True)
         parameter = functools.partial(_parameter, function, of)
@@ -196,14 +202,17 @@ def command(
 
 
 def _open(name: str) -> inspect.Parameter:
-    """A parameter that the answering function does not have, or passes on."""
+    """Make a parameter that the answering function does not have, or passes on."""
     return inspect.Parameter(name, _NAMED, default=None)
 
 
 def _parameter(
     function: Callable[..., Any], of: Callable[..., Any] | None, one: inspect.Parameter, hint: Any
 ) -> click.Parameter:
-    """The argument or option of one parameter, by its name, type and default."""
+    """Make the argument or option of one parameter, by its name, type and default.
+
+    A `Like` in its annotation counts before one in `SHARED`.
+    """
     hint, *more = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     like = next((known for known in more if isinstance(known, Like)), SHARED.get(one.name, Like()))
     kinds, read = {hint, *get_args(hint)}, like.read
@@ -231,12 +240,12 @@ def _parameter(
 
 
 def _reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """What click calls with the value of an option, which nothing is read of where it has none."""
+    """Make what click calls with the value of an option; an option without one has None."""
     return lambda ctx, parameter, value: value if value is None else read(value)
 
 
 def _flag(name: str) -> str:
-    """The option of a parameter."""
+    """Name the option of a parameter."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -244,14 +253,14 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def _option_help(name: str, function: Callable[..., Any]) -> str:
-    """What a command says of its option, in a line "name: …" after the form feed."""
+    """Read what a command says of its option, in a line "name: …" after the form feed."""
     unseen = str(function.__doc__).partition("\f")[2]
     match = re.search(rf"^ *{name}: (.*?)(?=^ *\w+: |\Z)", unseen, re.MULTILINE | re.DOTALL)
     return " ".join(match[1].split()) if match else ""
 
 
 def _sentence(name: str, of: Callable[..., Any] | None) -> str:
-    """What the docstring of the answering function says of a parameter: "`name` is …"."""
+    """Read what the docstring of the answering function says of a parameter: "`name` is …"."""
     match = re.search(rf"`{name}` is (.*?\.)(?=\s|$)", str(of.__doc__ if of else ""), re.DOTALL)
     text = " ".join(match[1].split()) if match else ""
     return re.sub(r"`(\w+)`", lambda name_match: _flag(name_match[1]), text[:1].upper() + text[1:])
@@ -259,19 +268,22 @@ def _sentence(name: str, of: Callable[..., Any] | None) -> str:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer that is put together here: what makes its document for JSON, and its screen."""
+    """An answer that a command puts together: what makes its document for JSON, and its screen."""
 
     as_dict: Callable[[], Any]
     _screen_: Callable[[], Iterable[Part]]
 
 
 def text_reply(text: str, **document: Any) -> Reply:
-    """A text that is printed as it is."""
+    """Make the reply of a text that is printed as it is; its JSON is the `document`."""
     return Reply(lambda: document, lambda: [Verbatim(text)])
 
 
 def show(answer: Any, as_json: bool = False) -> None:
-    """Print an answer: its document as JSON; or the parts of its screen, its rows, or its text."""
+    """Print an answer: its document as JSON; or the parts of its screen, its rows, or its text.
+
+    None prints nothing.
+    """
     if answer is None:
         return
     if as_json:
@@ -289,6 +301,7 @@ def show(answer: Any, as_json: bool = False) -> None:
 
 
 def _print(part: Part) -> None:
+    """Print one part of a screen; notes go to standard error."""
     match part:
         case Note():
             print_note(part.text)
@@ -299,6 +312,7 @@ def _print(part: Part) -> None:
 
 
 def _document(answer: Any) -> Any:
+    """Return the document of an answer, or of each one in a list."""
     if hasattr(answer, "as_dict"):
         return answer.as_dict()
     is_list = isinstance(answer, list | tuple)
@@ -306,7 +320,7 @@ def _document(answer: Any) -> Any:
 
 
 def one_of(verb: str, **options: object) -> None:
-    """InputError unless exactly one of the options was given."""
+    """Refuse a command, by an InputError, unless exactly one of the options was given."""
     if sum(value is not None for value in options.values()) != 1:
         needed = " or ".join(map(_flag, options))
         raise InputError(f"{verb}: needed {needed}, and one of them only")
@@ -319,21 +333,24 @@ def typed(name: str) -> bool:
 
 
 def refuse(beside: str, *names: str) -> None:
-    """InputError for an option that was typed where it does not belong, `beside` what it stood."""
+    """Refuse, by an InputError, an option that was typed where it does not belong.
+
+    `beside` ends the sentence that begins with the option: beside what it stood, what is needed.
+    """
     for option in click.get_current_context().command.params:
         if option.name in names and typed(option.name):
             raise InputError(f"found {option.opts[0]} {beside}")
 
 
 def write(file: str | Path, text: str) -> None:
-    """Write the text to a file."""
+    """Write the text to a file; InputError where it cannot be written."""
     with writing(file):
         Path(file).write_text(text, encoding="utf-8")
 
 
 @contextlib.contextmanager
 def writing(file: str | Path) -> Iterator[None]:
-    """InputError for a file that cannot be written."""
+    """Raise an OSError of writing a file as an InputError."""
     try:
         yield
     except OSError as error:
@@ -341,7 +358,7 @@ def writing(file: str | Path) -> Iterator[None]:
 
 
 def in_numbers(text: str) -> Node:
-    """The expression, which is asked for numbers."""
+    """Read an expression that is asked for numbers; InputError for a parameter without a value."""
     m = parse_open(text)
     if m.free_symbols:
         names = ", ".join(sorted(map(str, m.free_symbols)))
@@ -353,7 +370,7 @@ def in_numbers(text: str) -> Node:
 
 
 def pairs_of(option: str, texts: Iterable[str], needed: str) -> Iterator[tuple[str, str]]:
-    """The two sides of each NAME=VALUE of an option; InputError says what is needed."""
+    """Yield the two sides of each NAME=VALUE of an option; InputError says what is needed."""
     for text in texts:
         name, equals, value = map(str.strip, text.partition("="))
         if not equals:
@@ -362,7 +379,7 @@ def pairs_of(option: str, texts: Iterable[str], needed: str) -> Iterator[tuple[s
 
 
 def axes_of(option: str, texts: Iterable[str]) -> dict[str, list[str]]:
-    """The values by the names of all NAME=VALUES of an option, each of which is given once."""
+    """Read the values of all NAME=VALUES of an option by name; InputError for a repeated name."""
     axes: dict[str, list[str]] = {}
     for name, values in pairs_of(option, texts, "NAME=VALUES such as sigma=1,2,5"):
         if name in axes:

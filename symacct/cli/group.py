@@ -16,8 +16,8 @@ import click
 from symacct.kernel.errors import SymacctError, cut, echo, reason, suggestion
 from symacct.version import __version__
 
-#: Every command by what one comes for: the file that is opened where it is asked for, and what it
-#: says of itself.
+#: Every command stands under what one comes for, with the file that is opened for it, and with
+#: what it says of itself.
 JOBS = {
     "Ask": {
         "epsilon": ("asking", "Print the smallest ε that is proved for EXPR at a δ."),
@@ -74,31 +74,34 @@ JOBS = {
         "falsify": ("verifying", "Search for a small mechanism that violates THEOREM."),
     },
 }
+#: Each command is in this file of `symacct.cli`.
 _FILES = {name: file for listed in JOBS.values() for name, (file, _) in listed.items()}
 
 
-_LONGEST = 120  # characters of what was given, in an error that click words
-_GIVEN = "symacct.given"  # the words of the command line, in click's notes of a run
+#: What was given is shown with at most this many characters, in an error that click words.
+_LONGEST_GIVEN = 120
+#: The words of the command line have this key in click's notes of a run.
+_GIVEN = "symacct.given"
 
 
 def _worded(message: str, words: Iterable[str]) -> str:
-    """The message, with what was given shortened."""
+    """Shorten in a message what was given on the command line."""
     for word in words:
         for part in (word, word.partition("=")[2]):
             for shown in (part, repr(part)[1:-1]):
-                if len(shown) > _LONGEST:
-                    message = message.replace(shown, cut(shown, _LONGEST))
+                if len(shown) > _LONGEST_GIVEN:
+                    message = message.replace(shown, cut(shown, _LONGEST_GIVEN))
     return message
 
 
 def print_note(text: str) -> None:
-    """A line beside the answer, on standard error."""
+    """Print a line beside the answer, on standard error."""
     click.echo(text, err=True)
 
 
 @contextlib.contextmanager
 def _warnings_shown() -> Iterator[None]:
-    """What is warned of as a plain line on standard error."""
+    """Print what is warned of as plain lines on standard error, each once, at the end."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
@@ -119,7 +122,10 @@ class InputError(click.ClickException):
 
 @contextlib.contextmanager
 def findings_alone_are_1() -> Iterator[None]:
-    """A defect of ours or an interrupt must not end with 1, which says that something is wrong."""
+    """End a defect of ours or an interrupt with another status than 1, which is a finding's.
+
+    An interrupt ends with 130, a closed pipe with 141, and a defect with `NOT_JUDGED`.
+    """
     try:
         yield
     except (KeyboardInterrupt, BrokenPipeError) as stopped:
@@ -145,7 +151,7 @@ class Commands(click.Group):
     """The group, which turns what is wrong with an input into one line and exit status 2."""
 
     def main(self, *args: Any, **how: Any) -> Any:
-        """Any output can be written to, and what is wrong with one is one line as well."""
+        """Run a command; an output that cannot be written to is one line and exit status 2."""
         _escape_signs()
         try:
             return super().main(*args, **how)
@@ -156,6 +162,7 @@ class Commands(click.Group):
             sys.exit(InputError.exit_code)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words as they were typed; InputError for one that is no UTF-8."""
         for word in args:
             # What is no UTF-8 comes as lone surrogates, which no text or file can be made of.
             if "\0" in word or any("\ud800" <= letter <= "\udfff" for letter in word):
@@ -164,7 +171,7 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        """The examples at the end of a command's help are shown below its options."""
+        """Add a command; the examples at the end of its help are shown below its options."""
         sentences, begin, examples = inspect.cleandoc(cmd.help or "").partition("\b\n")
         cmd.help = sentences.rstrip()
         if begin:
@@ -180,7 +187,7 @@ class Commands(click.Group):
         return [name for listed in JOBS.values() for name in listed]
 
     def get_command(self, ctx: click.Context | None, name: str) -> click.Command | None:
-        """The command, whose room is opened where it is asked for."""
+        """Find a command, whose file is opened where it is asked for; None for no such name."""
         if name in _FILES:
             import_module(f"symacct.cli.{_FILES[name]}")
         return self.commands.get(name)
@@ -188,13 +195,14 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, and for a name that is none the one that is most like it."""
+        """Resolve a name as click does; an error on one that is none names the most similar."""
         if args and args[0] not in _FILES and not args[0].startswith("-"):
             needed = f"one of {', '.join(self.list_commands())}"
             ctx.fail(f"No such command {echo(args[0])}{suggestion(args[0], _FILES, needed)}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; an error of ours is an InputError, and its warnings are lines."""
         try:
             with _warnings_shown():
                 return super().invoke(ctx)

@@ -127,7 +127,10 @@ def _reported(
     document: dict[str, Any],
     first: dict[str, str] | None = None,
 ) -> Reply:
-    """The report on the run, with what it rests on."""
+    """Make the reply of a report on the run, with what it rests on.
+
+    `document` is added to its JSON, and `first` to its headline.
+    """
     first = dict(first or {})
     if rounded := training.rounded:
         document["rounded"] = rounded
@@ -140,14 +143,14 @@ def _reported(
 def _several(
     targets: list[str], delta: str, calibrations: list[Calibration], form: str, digits: int
 ) -> Reply:
-    """The noise multipliers that meet several ε at one δ, and the ε that each of them has."""
+    """Reply with the noise multipliers that meet several ε at one δ, and the ε of each."""
     pairs = list(zip(targets, calibrations, strict=True))
     cells = [
         (target, number(at.meets), at.guarantee.epsilon.rounded(digits)) for target, at in pairs
     ]
 
     def screen() -> list[Part]:
-        """The table of the noise multipliers, for a terminal or in LaTeX."""
+        """Make the table of the noise multipliers, for a terminal or in LaTeX."""
         if form == "latex":
             relation = neighbours(calibrations[0].guarantee.claim.adjacency, calibrations[0].node)
             caption = (

@@ -31,8 +31,12 @@ from symacct.verify.reporting import accuracy, page
 from symacct.verify.reporting.document import document, lacking_rows, too_little
 from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
 
-_TIMEOUT, _QUICK_TIMEOUT = 10.0, 2.5  # seconds of one answer, where nothing else is said
-_PACE = 20  # questions between two lines of progress
+#: One answer may take this many seconds where nothing else is said.
+_TIMEOUT = 10.0
+#: With --quick it may take this many seconds.
+_QUICK_TIMEOUT = 2.5
+#: Progress is told after this many questions.
+_PROGRESS_QUESTIONS = 20
 
 
 @command("verify", prints_json=False, epilog=None)
@@ -110,7 +114,7 @@ def verify_command(
     timeout = timeout or (_QUICK_TIMEOUT if quick else _TIMEOUT)
 
     def asks(name: str) -> tuple[Ask, ...]:
-        """What the baseline knows of a peer, and the worst cases: to be asked again."""
+        """List what is asked again: what the baseline knows of a peer, and the worst cases."""
         worst = (each.ask for each in before)
         return tuple(dict.fromkeys((*known.get(name, KnownFindings()).asks, *worst)))
 
@@ -156,11 +160,13 @@ def verify_command(
 
 
 def _tell(stage: str, count: int) -> None:
-    if count % _PACE == 0:
+    """Tell how many questions were asked so far, now and then."""
+    if count % _PROGRESS_QUESTIONS == 0:
         tell_so_far(f"{stage}, {count:,} questions asked")
 
 
 def _as_json(reports: list[Report], absent: list[tuple[str, str]], every: bool) -> str:
+    """Write the JSON of one report, or of every peer's, with those that were not run and why."""
     if not every:
         return reports[0].to_json()
     rows = [report.as_dict() for report in reports]
@@ -171,7 +177,10 @@ def _as_json(reports: list[Report], absent: list[tuple[str, str]], every: bool) 
 
 
 def _refuse_unwritable(file: str | None) -> None:
-    """InputError before the run, not after it, for a report that could not be written."""
+    """Refuse a report that could not be written before the run, by an InputError.
+
+    A file that did not exist is made and removed again.
+    """
     if file is None:
         return
     path = Path(file)
@@ -184,6 +193,7 @@ def _refuse_unwritable(file: str | None) -> None:
 
 
 def _write(file: str | None, text: str) -> None:
+    """Write the text and a line's end to a file, if one is named."""
     if file is not None:
         write(file, f"{text}\n")
 

@@ -82,7 +82,10 @@ def statement_command(
 def stated(
     report: PrivacyReport, text: str, form: str, expr: str, delta: str | None, works: str = ""
 ) -> Reply:
-    """A statement, with notes on what it does not say and on the entries that it cites."""
+    """Make the reply of a statement, and print notes on what it does not say and what it cites.
+
+    `works` are the options of `cite` for works that the number does not rest on.
+    """
     for note in report.notes:
         print_note(f"Note: {note}")
     if form == "latex":
@@ -95,7 +98,7 @@ def stated(
 
 
 def _typed_options() -> Iterator[str]:
-    """The options typed that decide by which theorems the number is found, as they were typed."""
+    """Yield the options typed that decide how the number is found, as they were typed."""
     for name in filter(typed, ("conversion", "orders", "by", "digits")):
         value = click.get_current_context().params[name]
         if isinstance(value, list):  # of orders, which one option lists
@@ -208,7 +211,7 @@ def latex_command(
 
 
 def _of_number(m: Node, guarantee: Guarantee, names: dict[str, str], by: By) -> str:
-    """The formula of the number, or ε(α) with a note of how the number is found."""
+    """Write the formula of the number, or ε(α) with a note of how the number is found."""
     try:
         return number_latex(guarantee, names, by)
     except UnwrittenError:

@@ -29,13 +29,15 @@ from symacct.kernel.theorem_registry import Theorem
 from symacct.papers.statement import citations, statement
 from symacct.results.written import Written
 
-#: What the document needs beyond LaTeX's own classes, and what its tables need as well.
+#: The document needs this package beyond LaTeX's own classes.
 _BASE: tuple[str, ...] = ("amsmath",)
+#: Its tables need these as well.
 PACKAGES = (*_BASE, "booktabs", "siunitx")
 
 _OF_CURVE = r"R\'enyi differential privacy of a mechanism $\mathcal{M}$"
 _OF_NUMBER = r"Differential privacy of a mechanism $\mathcal{M}$"
-_FEW_ORDERS = (2, 4, 8)  # of the table, where neither orders nor a δ are given
+#: The table has these orders where neither orders nor a δ are given.
+_FEW_ORDERS = (2, 4, 8)
 
 _KINDS = {
     Kind.EXACT: "This is exact: a mechanism of this description attains it.",
@@ -55,7 +57,7 @@ def paper(
     by: By = None,
     digits: int = 6,
 ) -> str:
-    r"""A complete LaTeX document about `m`, for pdflatex and amsmath; booktabs, siunitx for values.
+    r"""Write a complete LaTeX document about `m`, for pdflatex with amsmath, booktabs and siunitx.
 
     The formula keeps the symbols of `m`; the table of ε(α) at the orders `alphas`, and ε at
     `delta` if one is given, put in `values`, and are left out where a symbol stays open. With
@@ -98,7 +100,7 @@ def paper(
 
 
 def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric]) -> Node:
-    """The node with numbers put in; all of them, if any."""
+    """Put numbers into the node; DomainError if some are given and a symbol stays open."""
     numbers = m.subs(values) if values else m
     if values and numbers.free_symbols:
         left = ", ".join(sorted(symbol.name for symbol in numbers.free_symbols))
@@ -107,6 +109,7 @@ def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric]) -> Node:
 
 
 def _preamble(packages: Iterable[str], title: str) -> Iterator[str]:
+    """Yield the lines up to the title."""
     yield r"\documentclass{article}"
     yield from (rf"\usepackage{{{package}}}" for package in packages)
     yield r"\allowdisplaybreaks"
@@ -121,7 +124,7 @@ def _section(title: str, lines: Iterable[str]) -> str:
 
 
 def _mechanism(m: Node, display: Display) -> Iterator[str]:
-    """Every part of the expression, the whole first, each described once."""
+    """Yield every part of the expression, the whole first, each described once."""
     parts = list(reversed(list(m.walk())))
     names = {part: rf"\mathcal{{M}}_{{{place}}}" for place, part in enumerate(parts)}
     names[parts[0]] = r"\mathcal{M}"
@@ -133,6 +136,7 @@ def _mechanism(m: Node, display: Display) -> Iterator[str]:
 
 
 def _formula(m: Node, display: Display) -> Iterator[str]:
+    """Yield the formula of the curve, and what is claimed of it."""
     claim = display.formulas[0].claim
     yield r"The R\'enyi differential privacy of $\mathcal{M}$, in nats, is"
     yield r"\begin{align*}"
@@ -144,7 +148,7 @@ def _formula(m: Node, display: Display) -> Iterator[str]:
 
 
 def _theorems(theorems: Iterable[Theorem], m: Node) -> Iterator[str]:
-    """What the formula rests on, with its assumptions."""
+    """Yield what the formula rests on: theorems with their assumptions, and leaves' sources."""
     yield r"\begin{description}"
     for theorem in theorems:
         yield _item(theorem.name, partial(_about, theorem))
@@ -165,7 +169,7 @@ def _about(theorem: Theorem) -> str:
 
 
 def _cited(source: Source) -> str:
-    """The places in each work, with a reference to it."""
+    """Write the places in each work with a reference to it, or that a user stated it."""
     stated = f"stated by the user: {source.place}".removesuffix(": ")
     return stated if source.key == STATED else citations((source,)).strip()
 
@@ -177,7 +181,7 @@ def _values(
     digits: int,
     values: Mapping[str | sympy.Symbol, Numeric],
 ) -> Iterator[str]:
-    """The table, and the numbers put in for the symbols."""
+    """Yield the table of ε(α), and the numbers that are put in for the symbols."""
     symbols = [
         f"${SymbolNames()(str(key))} = "
         f"{PaperPrinter(SymbolNames()).doprint(expression(typed_value(value)))}$"
@@ -193,7 +197,7 @@ def _guarantees(
     by: By,
     digits: int,
 ) -> Iterator[str]:
-    """The number to report with its formula."""
+    """Yield the statement of the number, and its formula if that of its laws is known."""
     yield statement(g, "latex", digits)
     with contextlib.suppress(UnwrittenError):
         if g.needs_no_order:
@@ -201,7 +205,7 @@ def _guarantees(
 
 
 def _bibliography(sources: Iterable[Source]) -> Iterator[str]:
-    """The works that are cited, each once and in the order of first use."""
+    """Yield the works that are cited, each once and in the order of first use."""
     keys = dict.fromkeys(
         each.key for source in sources for each in each_work(source) if each.key != STATED
     )

@@ -45,15 +45,20 @@ from symacct.text import parse
 
 #: The first line of a file may name its columns.
 COLUMNS = ("EXPR", "delta", "printed")
+#: A number of this direction is rounded up, or down if it is a lower bound.
 SAFE = "safe"
+#: A paper may mean one of these by a printed number, see `judged`.
 DIRECTIONS = (SAFE, "nearest", "upper", "lower", "at most", "at least")
-_MORE_DIGITS = (6, 30, 120)  # beyond those printed, until the printed number is decided on
-_LONGEST_PATH = 300  # characters of a file's name in a message
+#: The value is asked to so many significant digits more than are printed, until they decide.
+_MORE_DIGITS = (6, 30, 120)
+#: A file's name in a message has at most this many characters.
+_LONGEST_PATH = 300
+#: This matches a printed number: its whole part, decimals and exponent.
 _PRINTED = re.compile(r"(?=\.?\d)(\d{0,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
 
 
 class Verdict(Enum):
-    """What is found of a printed number."""
+    """What is found of a printed number, or of a line that is none."""
 
     TRUE = "true"
     LOOSE = "true but loose"
@@ -68,7 +73,10 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class PaperEntry:
-    """One number of a paper, and the question that it answers."""
+    """One number of a paper, and the question that it answers.
+
+    `given` is the α, δ or ε of the question `ask`, and `source` says where the number stands.
+    """
 
     expression: str
     ask: str
@@ -90,7 +98,7 @@ class CheckedEntry:
     reason: str
 
     def as_dict(self) -> dict[str, Any]:
-        """The result for JSON."""
+        """Return the result for JSON."""
         return {
             "expression": self.entry.expression,
             "ask": self.entry.ask,
@@ -106,7 +114,7 @@ class CheckedEntry:
 
 @dataclass(frozen=True)
 class Malformed:
-    """An entry that is none, or whose question cannot be asked; the others are judged."""
+    """An entry that is none, or whose question cannot be asked; `place` counts entries from 1."""
 
     place: int
     source: str
@@ -114,7 +122,7 @@ class Malformed:
     verdict: Verdict = Verdict.MALFORMED
 
     def as_dict(self) -> dict[str, Any]:
-        """The result for JSON."""
+        """Return the result for JSON."""
         return {
             "entry": self.place,
             "source": self.source,
@@ -129,36 +137,43 @@ _STYLES = {
     Verdict.UNSAFE: "yellow",
     Verdict.UNDECIDED: "yellow",
 }
-#: The conversions by a Rényi order that papers print numbers by.
+#: Papers print numbers by these conversions of a Rényi order.
 _USUAL = ("improved", "classic")
-_SHOWN_DIGITS = 6  # of a value beside the printed number
+#: A value beside the printed number has this many significant digits.
+_SHOWN_DIGITS = 6
 
 
 @dataclass(frozen=True)
 class CheckedNumbers:
-    """The verdicts on the numbers of a paper, or on one number."""
+    """The verdicts on the numbers of a paper, or on one number; there is at least one.
+
+    `is_one` says that the number was asked for by itself, and not in a file.
+    """
 
     checked: Sequence[CheckedEntry | Malformed]
     is_one: bool = False
 
     @property
     def verdicts(self) -> Counter[Verdict]:
-        """How many numbers have each verdict."""
+        """Each verdict has so many numbers."""
         return Counter(entry.verdict for entry in self.checked)
 
     @property
     def status(self) -> int:
-        """The exit status: 2 for an entry that is none, 1 for a number that is not true."""
+        """The exit status is 2 for an entry that is none, 1 for a number that is not true, else 0.
+
+        A true but loose number is true.
+        """
         if Verdict.MALFORMED in self.verdicts:
             return 2
         return int(not set(self.verdicts) <= {Verdict.TRUE, Verdict.LOOSE})
 
     def as_dict(self) -> list[dict[str, Any]]:
-        """The results for JSON."""
+        """Return the results for JSON."""
         return [entry.as_dict() for entry in self.checked]
 
     def __str__(self) -> str:
-        """The verdict of one number, or how many numbers have which."""
+        """Say the verdict of one number, or how many numbers have which."""
         first, counts = self.checked[0], self.verdicts
         if len(self.checked) == 1 and isinstance(first, CheckedEntry):
             return f"{first.entry.printed} is {first.verdict}"
@@ -178,6 +193,7 @@ class CheckedNumbers:
 
 
 def _cells(checked: CheckedEntry | Malformed) -> tuple[str | tuple[str, str], ...]:
+    """Write a row of the table; the verdict is a pair of its text and its style."""
     verdict = str(checked.verdict), _STYLES.get(checked.verdict, "bold red")
     if isinstance(checked, Malformed):
         return f"entry {checked.place} {checked.source}", "–", "–", verdict, checked.reason
@@ -186,7 +202,10 @@ def _cells(checked: CheckedEntry | Malformed) -> tuple[str | tuple[str, str], ..
 
 
 def _by_others(entry: PaperEntry) -> Iterator[str]:
-    """What the usual conversions give for a number that is not what the asked one gives."""
+    """Yield what each usual conversion gives, for a number that is not what the asked one gives.
+
+    There is nothing for ε(α), which needs no conversion.
+    """
     for conversion in dict.fromkeys((entry.conversion, *_USUAL)) if entry.ask != "rdp" else ():
         with contextlib.suppress(SymacctError):
             other = check_entry(replace(entry, conversion=conversion))
@@ -195,7 +214,11 @@ def _by_others(entry: PaperEntry) -> Iterator[str]:
 
 
 def check_file(path: Path, **how: Any) -> Iterator[CheckedEntry | Malformed]:
-    """Every line of a file, judged as `check` does."""
+    """Judge every line of a file, as `check` does with its text and `how`.
+
+    Raises StorageError for a file that cannot be read, ParseError for one that is no UTF-8, and
+    LimitError for one that is too long.
+    """
     name = cut(str(path), _LONGEST_PATH)
     try:
         with open(path, "rb") as opened:  # no more is read than is allowed
@@ -210,10 +233,10 @@ def check_file(path: Path, **how: Any) -> Iterator[CheckedEntry | Malformed]:
 
 
 def check(text: str, **how: Any) -> Iterator[CheckedEntry | Malformed]:
-    """Every line of a paper file in turn; one that cannot be asked is Malformed.
+    """Judge every line of a paper file in turn; one that cannot be asked is Malformed.
 
-    `how` has what is the same for all lines: their `direction`, `conversion` and `by`. A text of no
-    lines raises ParseError.
+    `how` has what is the same for all lines: their `direction`, `conversion` and `by`. Warnings
+    name their entry. Raises the errors of `entries`.
     """
     listed = entries(text, **how)
     with progress("checking", len(listed)) as advance:
@@ -231,6 +254,7 @@ def check(text: str, **how: Any) -> Iterator[CheckedEntry | Malformed]:
 
 
 def _checked(entry: PaperEntry | Malformed, place: int) -> CheckedEntry | Malformed:
+    """Judge one entry; one whose question raises an error of ours is Malformed."""
     try:
         return entry if isinstance(entry, Malformed) else check_entry(entry)
     except SymacctError as error:
@@ -241,7 +265,12 @@ def _checked(entry: PaperEntry | Malformed, place: int) -> CheckedEntry | Malfor
 
 
 def entries(text: str, **how: Any) -> list[PaperEntry | Malformed]:
-    """The entries of a paper file, a line each; the commas of an expression need no quotes."""
+    """Read the entries of a paper file: lines EXPR,delta,printed, each an ε of a paper.
+
+    Commas of an expression need no quotes: the last two cells are δ and the number. Empty lines and
+    a header are left out, and a line that is none is Malformed. `how` has the other fields of every
+    entry. Raises ParseError for no CSV or no line, and LimitError for a text or list too long.
+    """
     limits.check("text_bytes", len(text), "paper file, in characters")
     listed: list[PaperEntry | Malformed] = []
     try:
@@ -261,7 +290,11 @@ def entries(text: str, **how: Any) -> list[PaperEntry | Malformed]:
 def _entry(
     cells: list[str], place: int, source: str, how: dict[str, Any]
 ) -> PaperEntry | Malformed:
-    """The entry of one line, whose last two cells are δ and the number as it is printed."""
+    """Read the entry of one line, whose last two cells are δ and the number as it is printed.
+
+    A line of fewer cells, with signs that cannot be shown, or without a number is Malformed. The
+    expression is not read here.
+    """
     if len(cells) < len(COLUMNS) or not all(map(_is_writable, cells)):
         why = f"found {echo(','.join(cells))}, needed {','.join(COLUMNS)}"
         return Malformed(place, source, why)
@@ -279,7 +312,7 @@ def _is_writable(cell: str) -> bool:
 
 
 def printed_number(text: str) -> tuple[Fraction, Fraction]:
-    """The printed number and the unit of its last digit, both exact.
+    """Read a printed number and the unit of its last digit, both exact; ParseError for none.
 
     >>> printed_number("1.20e-3")
     (Fraction(3, 2500), Fraction(1, 100000))
@@ -296,7 +329,11 @@ def printed_number(text: str) -> tuple[Fraction, Fraction]:
 
 
 def check_entry(entry: PaperEntry) -> CheckedEntry:
-    """The verdict on one number, at as many digits as it takes."""
+    """Judge one number, at as many digits of the value as it takes.
+
+    Where 120 digits more than printed do not decide, a value that is a known fraction does; else
+    the number is undecided. Raises the errors of its question, and ParseError.
+    """
     printed, unit = printed_number(entry.printed)
     shown = max(1, len(str(printed / unit)))
     answer = _asking(entry)
@@ -325,12 +362,13 @@ def judged(
     high: Fraction | float,
     kind: Kind,
 ) -> tuple[Verdict, str] | None:
-    """The verdict on `printed` for a value in [low, high]; None where that does not decide.
+    """Judge `printed` for a value in [low, high]; None where that does not decide.
 
-    A number is true as printed if it is the value rounded in the safe direction: upwards, but
-    downwards for a lower bound, or "nearest" if the paper means that. It is true but loose if it is
-    a bound and no rounding of the value. It is rounded to the unsafe side if its digits are right,
-    but rounded in the other direction, so that it is no bound. Else it is wrong.
+    `unit` is that of the last printed digit. A number is true as printed if it is the value rounded
+    in the safe direction: upwards, but downwards for a lower bound, or "nearest" if the paper means
+    that, or if the value is "at most" or "at least" that and the paper says so. It is true but
+    loose if it is a bound and no rounding of the value. It is rounded to the unsafe side if its
+    digits are right, but rounded in the other direction, so that it is no bound. Else it is wrong.
     """
     if isinstance(low, float) or isinstance(high, float):  # infinite
         return (Verdict.WRONG, "the value is infinite") if low == high else None
@@ -349,7 +387,7 @@ def judged(
 def _verdict(
     direction: str, printed: Fraction, unit: Fraction, value: Fraction, kind: Kind
 ) -> Verdict:
-    """The verdict on the printed number for one value: see `judged`."""
+    """Judge the printed number for one value, as `judged` says."""
     up, down = value <= printed < value + unit, printed <= value < printed + unit
     if direction in ("at most", "at least"):
         holds = value <= printed if direction == "at most" else value >= printed
@@ -364,12 +402,15 @@ def _verdict(
 
 
 def _downwards(direction: str, kind: Kind) -> bool:
-    """Is the safe side below the value?"""
+    """Is the safe side below the value? It is for "lower", and for a lower bound printed safely."""
     return direction == "lower" or (direction in (SAFE, "nearest") and kind is Kind.LOWER)
 
 
 def _is_bound(direction: str, printed: Fraction, value: Fraction, kind: Kind) -> bool:
-    """Does the printed number hold as a bound, however loose?"""
+    """Does the printed number hold as a bound of the truth, however loose?
+
+    A number below an upper bound, or above a lower one, may be on either side of the truth.
+    """
     if direction not in (SAFE, "upper", "lower"):
         return False
     if _downwards(direction, kind):
@@ -378,7 +419,7 @@ def _is_bound(direction: str, printed: Fraction, value: Fraction, kind: Kind) ->
 
 
 def _remedy(direction: str, printed: Fraction, unit: Fraction, value: Fraction) -> str:
-    """Which way the digits were rounded, and the number that is safe."""
+    """Say which way the digits were rounded, and which number is safe, or nearest."""
     side, right = ("down", printed + unit) if printed < value else ("up", printed - unit)
     name = {"down": "guarantee", "up": "lower bound"}[side]
     called = "nearest number" if direction == "nearest" else name
@@ -386,7 +427,7 @@ def _remedy(direction: str, printed: Fraction, unit: Fraction, value: Fraction) 
 
 
 def _tighter(unit: Fraction, value: Fraction, down: bool) -> str:
-    """What a true bound might be in as many places."""
+    """Say what a bound that is true but loose might be in as many places."""
     best = (math.floor if down else math.ceil)(value / unit) * unit
     name, side = ("lower bound", "least") if down else ("guarantee", "most")
     return (
@@ -396,7 +437,7 @@ def _tighter(unit: Fraction, value: Fraction, down: bool) -> str:
 
 
 def _decimal(number: Fraction, unit: Fraction) -> str:
-    """A multiple of the unit, which is a power of ten, with all its digits.
+    """Write a multiple >= 0 of the unit, which is a power of ten, with all its digits.
 
     >>> _decimal(Fraction(276, 100), Fraction(1, 100))
     '2.76'
@@ -408,6 +449,7 @@ def _decimal(number: Fraction, unit: Fraction) -> str:
 
 
 def _reason(printed: Fraction, value: Fraction) -> str:
+    """Say how far the value is above or below the printed number."""
     difference = value - printed
     side = "above" if difference > 0 else "below"
     if difference == 0:
@@ -416,7 +458,7 @@ def _reason(printed: Fraction, value: Fraction) -> str:
 
 
 def _size(x: Fraction) -> str:
-    """x > 0 to two digits, whatever its size.
+    """Write x > 0 to two digits, whatever its size.
 
     >>> _size(Fraction(10) ** 999)
     '1.0e+999'
@@ -426,7 +468,7 @@ def _size(x: Fraction) -> str:
 
 
 def _asking(entry: PaperEntry) -> Callable[[int], Enclosure]:
-    """The entry's question, as a function of the digits asked."""
+    """Make the entry's question a function of the digits asked; ParseError for no expression."""
     m, accountant = parse(entry.expression), Accountant()
     if entry.ask == "rdp":
         return lambda digits: accountant.rdp(m, entry.given, by=entry.by, digits=digits)
@@ -436,12 +478,16 @@ def _asking(entry: PaperEntry) -> Callable[[int], Enclosure]:
 
 
 def _ends(value: Enclosure) -> tuple[Fraction | float, Fraction | float]:
+    """Return both ends as fractions, or ∞."""
     low, high = (INFINITY if x == INFINITY else to_fraction(x) for x in (value.lower, value.upper))
     return low, high
 
 
 def _exactly(entry: PaperEntry) -> Fraction | None:
-    """The value where it is a rational number, which balls do not tell from its neighbours."""
+    """Return the value where its formula is a rational number, else None.
+
+    Balls do not tell it from its neighbours. Only ε(α), and ε at δ = 0, have such a formula here.
+    """
     m = parse(entry.expression)
     if entry.ask == "rdp":
         alpha = order(entry.given)

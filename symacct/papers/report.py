@@ -51,17 +51,28 @@ from symacct.kernel.node import Node, as_node
 from symacct.operations.repeat import NUMBER_OF_RUNS
 from symacct.results.screen import Labelled, Part
 
-_WIDTH = 80  # columns of a printed report
-_NOTES = 2  # of a headline
-_PROFILE_DIGITS = 6  # of what is known of the true number
-_HALF = Fraction(1, 2)  # of the time, for the exact number
-#: Over what Rényi orders give beside a number that is not by them.
+#: A printed report has this many columns.
+_WIDTH = 80
+#: A headline has at most this many notes.
+_HEADLINE_NOTES = 2
+#: What is known of the true number has this many significant digits.
+_PROFILE_DIGITS = 6
+#: The exact number beside a pinned one has this share of the time.
+_EXACT_SHARE = Fraction(1, 2)
+#: This stands above what Rényi orders give beside a number that is not by them.
 COMPARED = "by Rényi orders, for comparison"
-_LARGE = Fraction(1, 100)  # a δ that no number of records makes small
-_NEARLY = 1.0005  # times, which four digits rounded up would call 1.001
-_TINY = 1e-300  # below one over any number of records
-_LOG10_OF_E = Fraction(4342944819, 10**10)  # rounded down
-_PEOPLE, _MOST_POWER = 10, 10**6  # powers of ten: more than there are people; the largest printed
+#: A δ from this on is large whatever the number of records is.
+_LARGE_DELTA = Fraction(1, 100)
+#: A ratio below this is nearly 1: four digits rounded up would call it 1.001.
+_NEARLY_ONE = 1.0005
+#: A δ below this is below one over any number of records.
+_TINY_DELTA = 1e-300
+#: log10 e is rounded down, so that a power of ten is not overstated.
+_LOG10_OF_E = Fraction(4342944819, 10**10)
+#: 10 to this power is more than there are people.
+_PEOPLE_POWER = 10
+#: No larger power of ten is printed.
+_MOST_POWER = 10**6
 Row = tuple[str, str]
 
 
@@ -83,17 +94,22 @@ class PrivacyReport:
     """
 
     guarantee: Guarantee
-    #: How many records the data have, where that is known.
+    #: The number of records of the data, where that is known.
     records: int | None = None
-    #: Why the relation is this one, and what was done, where more is known than the expression.
+    #: Why the relation is this one, where more is known than the expression.
     relation_why: str = ""
+    #: What was done, in other words than those of the expression.
     of: str = ""
-    #: What else is to be known of it, where more is known than the expression.
+    #: Further notes, where more is known than the expression.
     also: tuple[str, ...] = ()
 
     @cached_property
     def by_orders(self) -> Guarantee | None:
-        """The guarantee by Rényi orders and the usual conversion, if they give one."""
+        """The guarantee by Rényi orders and the improved conversion, or None.
+
+        It is the guarantee itself if that is by orders, and None if the guarantee is not the best
+        of all, or orders give none.
+        """
         g = self.guarantee
         if not g.is_best or g.mechanism is None:
             return None
@@ -135,24 +151,24 @@ class PrivacyReport:
         return f"{sentence.format(', '.join(g.claim.theorems) or OWN_CURVE)}; {trust}."
 
     def headline(self) -> list[Row]:
-        """The number, and then whom it is for and how it was found."""
+        """List the number, whom it is for, what it is of, how it was found, and two notes."""
         g = self.guarantee
         return [
             ("report this", f"{_pair(g)}  ({g.asked.how_rounded()})"),
             ("relation", "; ".join(filter(None, [self._relation, self.relation_why]))),
             *([] if g.mechanism is None else [("of", self.of or in_few_words(g.mechanism))]),
             ("how", self.how),
-            *(("note", note) for note in self._all_notes[:_NOTES]),
+            *(("note", note) for note in self._all_notes[:_HEADLINE_NOTES]),
         ]
 
     @property
     def _all_notes(self) -> list[str]:
-        """The notes, of which the headline has no more than two."""
+        """All notes, of which the headline has no more than two."""
         return list(filter(None, [self._not_final, *self.notes, *self._assumed, *self.also]))
 
     @property
     def _assumed(self) -> list[str]:
-        """What the number takes for granted that many a run does not meet."""
+        """A note on the premises that many a run does not meet; none where there are none."""
         g = self.guarantee
         if g.mechanism is None:
             return []
@@ -161,37 +177,37 @@ class PrivacyReport:
 
     @property
     def notes(self) -> list[str]:
-        """What a large δ and a large ε mean."""
+        """The notes on a large δ and a large ε."""
         return list(filter(None, [self.large_delta, self.large_epsilon]))
 
     @property
     def large_epsilon(self) -> str:
-        """What an ε means whose e^ε is above 10¹⁰, the odds of one in all people; else nothing.
+        """A note on an ε whose e^ε is above 10¹⁰, the odds of one in all people; else empty.
 
         An ε that was given is nobody's answer: what δ it has is.
         """
         if not isinstance(epsilon := self.guarantee.epsilon, Enclosure):
             return ""
         power = min(math.floor(to_fraction(epsilon.lower) * _LOG10_OF_E), _MOST_POWER)
-        if power < _PEOPLE:
+        if power < _PEOPLE_POWER:
             return ""
         return (
             f"e^ε is above 10^{power}: an outcome may be so many times as likely with a record as "
-            f"without it, and 10^{_PEOPLE} is enough to pick one person out of all who live. At "
-            "this δ the guarantee says next to nothing."
+            f"without it, and 10^{_PEOPLE_POWER} is enough to pick one person out of all who live. "
+            "At this δ the guarantee says next to nothing."
         )
 
     @property
     def large_delta(self) -> str:
-        """What a δ means that is not far below one over the number of records; else nothing.
+        """A note on a δ that is at least 1/n for n records, or at least 1/100; else empty.
 
         Dwork and Roth (2014, Section 2.3) say that δ has to be far below it, by this mechanism.
         """
         g, n = self.guarantee, self.records
-        if isinstance(g.delta, Enclosure) and g.delta.upper < _TINY:
+        if isinstance(g.delta, Enclosure) and g.delta.upper < _TINY_DELTA:
             return ""  # as a fraction it may not fit into memory
         delta = to_fraction(g.delta.lower) if isinstance(g.delta, Enclosure) else g.delta
-        if delta < (_LARGE if n is None else min(_LARGE, Fraction(1, n))):
+        if delta < (_LARGE_DELTA if n is None else min(_LARGE_DELTA, Fraction(1, n))):
             return ""
         shown, group = (_shown(g.delta), g.claim.adjacency.group)
         chance = shown if group == 1 else f"{shown}/{group}"
@@ -206,7 +222,7 @@ class PrivacyReport:
         return f"{size}: {met}. Choose δ far below {bound}."
 
     def behind(self) -> Iterator[Row]:
-        """What the headline rests on."""
+        """Yield the rows that say what the headline rests on."""
         g = self.guarantee
         if g.not_exact:
             yield "exact profile", g.not_exact
@@ -221,7 +237,7 @@ class PrivacyReport:
             yield "assumed", NUMBER_OF_RUNS
 
     def comparison(self) -> Iterator[Row]:
-        """What Rényi orders give beside a headline that is not by them."""
+        """Yield the rows that say what Rényi orders give, beside a headline that is not by them."""
         if (other := self.by_orders) is None or other is self.guarantee:
             return
         times = _times(other.asked, self.guarantee.asked)
@@ -229,9 +245,9 @@ class PrivacyReport:
         yield from _order_facts(other)
 
     def _truth(self) -> Iterator[Row]:
-        """The true number where another was pinned, or what it is at least where it is not known.
+        """Yield the true number beside a pinned one, or what it is at least if it is not known.
 
-        What takes longer than the question's time is left out, and said to be.
+        What takes longer than the question's time is left out, and a row says so.
         """
         g = self.guarantee
         m = g.mechanism
@@ -243,7 +259,7 @@ class PrivacyReport:
         ask_least = accountant.lower_epsilon if is_epsilon else accountant.lower_delta
         if not g.is_best and not g.needs_no_order:
             with contextlib.suppress(SymacctError):
-                known = budget.ask(_HALF, lambda: ask(m, g.given, "exact"))
+                known = budget.ask(_EXACT_SHARE, lambda: ask(m, g.given, "exact"))
                 if known is None:
                     yield "exact", f"not {time_words()}"
                 elif known.kind is Kind.EXACT:
@@ -264,7 +280,7 @@ class PrivacyReport:
     def _screen_(
         self, more: bool = False, first: Iterable[Row] = (), last: Iterable[Row] = ()
     ) -> Iterator[Part]:
-        """The rows of the headline, and with `more` all that stands behind them.
+        """Yield the rows of the headline, and with `more` all that stands behind them.
 
         `first` are rows of the headline's own, such as the noise that was found, and `last` are
         facts that the number rests on.
@@ -280,7 +296,10 @@ class PrivacyReport:
             yield Labelled(rows, f"what is known of the true {self.guarantee.letter}")
 
     def explain(self) -> Explanation:
-        """What the number rests on, part by part: the exact profile, or theorems at its order."""
+        """Explain what the number rests on, part by part: the profile, or theorems at its order.
+
+        Raises DomainError for a guarantee without its mechanism.
+        """
         g = self.guarantee
         number, *_ = self.headline()
         m = as_node(g.mechanism, "explain")
@@ -290,15 +309,15 @@ class PrivacyReport:
         return explain_order(m, g.alpha, rows)
 
     def statement(self, form: str = "text", preface: str = "") -> str:
-        """A paragraph on this number for a privacy section; see `Guarantee.statement`."""
+        """Write a paragraph on this number for a privacy section; see `Guarantee.statement`."""
         return self.guarantee.statement(form, self.guarantee.asked.digits_asked, preface)
 
     def cite(self) -> str:
-        """BibTeX of the works behind this number."""
+        """Write BibTeX of the works behind this number."""
         return self.guarantee.cite()
 
     def latex(self) -> str:
-        """The formula of this number as a LaTeX display; see `Guarantee.latex`."""
+        """Write the formula of this number as a LaTeX display; see `Guarantee.latex`."""
         return self.guarantee.latex()
 
     @property
@@ -307,7 +326,7 @@ class PrivacyReport:
 
     @property
     def _not_final(self) -> str:
-        """What more time or other limits may give; nothing where the answer is all of it."""
+        """A note on what more time or other limits may give; empty where the answer is final."""
         note = self.guarantee.note
         return f"{note[0].upper()}{note[1:]}." if note else ""
 
@@ -315,26 +334,26 @@ class PrivacyReport:
         return "\n".join(_lines(self.headline()))
 
     def details(self) -> str:
-        """The report with what it rests on and what Rényi orders give, as text."""
+        """Write the report with what it rests on and what Rényi orders give, as text."""
         others = list(self.comparison())
         below = [f"{COMPARED}:", *_lines(others)] if others else []
         return "\n".join([*_lines([*self.headline(), *self.behind(), *self.further()]), *below])
 
     def further(self) -> list[Row]:
-        """The notes that the headline has no room for."""
-        return [("note", note) for note in self._all_notes[_NOTES:]]
+        """List the notes that the headline has no room for."""
+        return [("note", note) for note in self._all_notes[_HEADLINE_NOTES:]]
 
     __repr__ = __str__
 
     def __dir__(self) -> list[str]:
-        """What users ask of it."""
+        """List what users ask of it."""
         return sorted(set(super().__dir__()) - {"behind", "large_delta", "relation_why"})
 
     def _repr_html_(self) -> str:
         return card(self.headline())
 
     def as_dict(self) -> dict[str, Any]:
-        """The report for JSON: its own number stands at the top."""
+        """Return the report for JSON: its own number stands at the top."""
         g = self.guarantee
         report = f"{_pair(g)}: {self._relation}"
         notes = {
@@ -358,7 +377,7 @@ def report(
     digits: int = 6,
     adjacency: str | None = None,
 ) -> PrivacyReport:
-    """The number to report: the smallest proved ε for `delta`, or δ for `epsilon`.
+    """Report the smallest proved ε for `delta`, or δ for `epsilon`.
 
     It is the number of `epsilon` or `delta`, printed with its relation, what it is of and how
     it was found. Its `guarantee` is the Guarantee; `details()` has what it rests on and what
@@ -383,7 +402,7 @@ def explain(
     delta: Numeric | None = None,
     epsilon: Numeric | None = None,
 ) -> Explanation:
-    """The tree of what was done, with theorem, source, assumptions and kind of each part.
+    """Make the tree of what was done, with theorem, source, assumptions and kind of each part.
 
     It explains ε(α) at the order `alpha`, or the number to report at `delta` or `epsilon`,
     which may come from the exact privacy profile. Raises DomainError for several of them.
@@ -396,11 +415,13 @@ def explain(
 
 
 def _pair(g: Guarantee) -> str:
+    """Write the number that was asked, at the one that was given."""
     letter, other = ("ε", "δ") if g.epsilon is g.asked else ("δ", "ε")
     return f"{letter} = {_shown(g.asked)} at {other} = {_shown(g.given)}"
 
 
 def _shown(x: Enclosure | Fraction) -> str:
+    """Write a number that was found on its safe side, and one that was given as it is."""
     return x.rounded() if isinstance(x, Enclosure) else given(x)
 
 
@@ -409,7 +430,10 @@ def _sources(g: Guarantee) -> str:
 
 
 def _order_facts(g: Guarantee) -> Iterator[Row]:
-    """The Rényi order, the conversion and the theorems, which need one; and the curve."""
+    """Yield the Rényi order, the conversion, the theorems and the curve.
+
+    There are none for a number that needs no order.
+    """
     if g.needs_no_order:
         return
     yield "order α", found_order(g.alpha)
@@ -421,24 +445,24 @@ def _order_facts(g: Guarantee) -> Iterator[Row]:
 
 
 def _compared(value: Enclosure, truth: Enclosure) -> str:
-    """The true number, and how many times that was answered."""
+    """Write the true number, and how many times that the answer is."""
     times = ratio(value, truth)
     loose = "" if times is None else f"; the answer is {times:.4g} times that"
     return f"{truth.rounded(_PROFILE_DIGITS)}{loose}"
 
 
 def _times(more: Enclosure, less: Enclosure) -> str:
-    """How many times the headline it is."""
+    """Say how many times the headline `less` a number is; empty where that is not known."""
     if more.rounded() == less.rounded():
         return "  (the same)"
     times = ratio(more, less)
-    if times is not None and float(times) < _NEARLY:
+    if times is not None and float(times) < _NEARLY_ONE:
         return "  (nearly the same)"
     return "" if times is None else f"  ({times:.4g} times the number to report)"
 
 
 def _lines(rows: Iterable[Row]) -> Iterator[str]:
-    """Names beside what belongs to them, wrapped between words."""
+    """Yield names beside what belongs to them, wrapped between words; there is at least one row."""
     rows = list(rows)
     room = max(len(name) for name, _ in rows) + 2
     for name, value in rows:

@@ -45,7 +45,7 @@ from symacct.version import __version__
 
 
 def fingerprint(m: Node) -> str:
-    """SHA-256, in hex, of the expression's JSON with each part replaced by its own fingerprint.
+    """Compute the SHA-256, in hex, of the expression's JSON with parts by their fingerprints.
 
     The order in which a composition was written plays no part. Raises DomainError for a curve
     made of a Python function, which has no text.
@@ -62,7 +62,10 @@ def fingerprint(m: Node) -> str:
 
 
 def _closed(entry: dict[str, Any], digests: list[str]) -> dict[str, Any]:
-    """A node's JSON with the parts by fingerprint, those of a composition in a fixed order."""
+    """Replace the parts in a node's JSON by their digests, those of a composition sorted.
+
+    `digests` has those of the nodes before it, by place.
+    """
     if entry["type"] == "Compose":
         terms = sorted([digests[place], count] for place, count in entry["terms"])
         return {"type": "Compose", "terms": terms}
@@ -71,20 +74,25 @@ def _closed(entry: dict[str, Any], digests: list[str]) -> dict[str, Any]:
 
 
 def _digest(value: object) -> str:
+    """Compute the SHA-256 of a value's JSON, with sorted keys and no spaces."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-_DIGITS = 6  # of the number asked for, as everywhere
+#: The number asked for has this many significant digits by default, as everywhere.
+_DIGITS = 6
+#: A number of a kind is called this; the letter stands in the braces.
 _KINDS = {
     Kind.UPPER: "an upper bound on the smallest {} that is true",
     Kind.EXACT: "the smallest {} that is true",
 }
-_HASH = 12  # digits of a hash that tell expressions apart in a text
+#: This many hexadecimal digits of a hash tell expressions apart in a text.
+_HASH_DIGITS = 12
 
 
+#: This matches a citation in a preface, [@KEY].
 _CITED = re.compile(r"\[@([\w.:-]+)\]")
-#: What a run is named by, and what it is said to be: not works that its number rests on.
+#: These works define DP-SGD and differential privacy; the number does not rest on them.
 DEFINING = ("ACG16", "DKM06")
 _DEFINED = "DP-SGD is described in [@{}], and ($ε$, $δ$)-differential privacy in [@{}].".format(
     *DEFINING
@@ -103,12 +111,13 @@ def statement_of(
     conversion: str = BEST,
     adjacency: str | None = None,
 ) -> str:
-    """A paragraph on the best proved ε for `delta`, or the best proved δ for `epsilon`.
+    """Write a paragraph on the best proved ε for `delta`, or the best proved δ for `epsilon`.
 
     `form` is "text", "markdown", "latex" or "short", one sentence. `adjacency`, "add_remove"
     or "replace_one", says for which neighbours the mechanism's parameters were stated, if the
     expression leaves that open; AdjacencyError if it does not hold for those. The number
-    is that of `Node.epsilon` or `Node.delta` by the `conversion`.
+    is that of `Node.epsilon` or `Node.delta` by the `conversion`, rounded up to `digits`
+    significant digits. Raises DomainError unless one of `delta` and `epsilon` is given.
     """
     g = asked_of(m, delta, epsilon, digits=digits, conversion=conversion)
     return statement(g if adjacency is None else g.under(adjacency), form, digits)
@@ -118,13 +127,14 @@ def statement_of(
 def statement(
     guarantee: Guarantee, form: str = "text", digits: int = _DIGITS, preface: str = ""
 ) -> str:
-    """What was done, what is guaranteed by which theorems, and with what it was computed.
+    """Write what was done, what is guaranteed by which theorems, and what computed it.
 
     `preface` is what stands first, such as the words that `training` has for a run. In it [@ACG16]
     is a citation of the work with that key.
 
     `form` is "text", "markdown", "latex" (with \\cite of the keys that `cite()` gives) or "short",
-    one sentence for a model card. The number asked for is rounded up to so many digits.
+    one sentence for a model card. The number asked for is rounded up to so many digits. Raises
+    DomainError for a guarantee without its mechanism.
 
     >>> from symacct import Gaussian
     >>> statement(Gaussian(5).epsilon("1e-5")).split(". ")[0]
@@ -147,7 +157,7 @@ def statement(
 
 
 def _short(guarantee: Guarantee, m: Node, digits: int, preface: str) -> str:
-    """One sentence for a model card: what was released, what is guaranteed, for which neighbours.
+    """Write one sentence for a model card: what was released, guaranteed, and for whom.
 
     After a preface, which says what was done, it says by which samples.
     """
@@ -173,7 +183,9 @@ def training(
     sampling: str,
     runs: int = 1,
 ) -> str:
-    """The words of DP-SGD runs that a reader knows them by: data, epochs, batches, clipping, noise.
+    """Describe DP-SGD runs as readers know them: data, epochs, batches, clipping and noise.
+
+    `noise_multiplier` is as it is shown, `epochs` may be empty, and `sampling` is that of `dp_sgd`.
 
     >>> training(60000, 256, "1.1", 3516, "15", "poisson").split(". ")[0]
     'A model was trained by DP-SGD on 60,000 records for 15 epochs (3,516 steps)'
@@ -193,20 +205,20 @@ def training(
 
 
 def _preface(words: str) -> str:
-    """The words with [@KEY] as a citation of that work."""
+    """Write the words with [@KEY] as a citation of that work."""
     read: type[str] = Marked if isinstance(words, Marked) else str
     parts = _CITED.split(words.template if isinstance(words, Marked) else words)
     return "".join(cited(x, "") if i % 2 else sentence(read(x)) for i, x in enumerate(parts))
 
 
 def _counted(count: int | str, what: str) -> str:
-    """A count of things: 1 epoch, 1.5 epochs, 3,516 steps."""
+    """Write a count of things: 1 epoch, 1.5 epochs, 3,516 steps."""
     number = count if isinstance(count, str) else f"{count:,}"
     return f"{number} {what}" if number == "1" else f"{number} {what}s"
 
 
 def _sentences(guarantee: Guarantee, m: Node, digits: int, preface: str) -> Iterator[str]:
-    """The sentences: the guarantee, how it was found, what it assumes, and what computed it."""
+    """Yield the sentences: the guarantee, how it was found, what it assumes, what computed it."""
     if preface:
         yield _preface(preface)
     epsilon, delta = (_number(x, digits) for x in (guarantee.epsilon, guarantee.delta))
@@ -235,11 +247,12 @@ def _sentences(guarantee: Guarantee, m: Node, digits: int, preface: str) -> Iter
 
 
 def _number(value: Enclosure | Exact, digits: int) -> str:
-    """The number asked for rounded up; the one given as it is."""
+    """Write the number asked for rounded up, and the one given as it is."""
     return value.rounded(digits) if isinstance(value, Enclosure) else given(value)
 
 
 def _rounding(guarantee: Guarantee, digits: int) -> str:
+    """Say to how many digits the number is rounded up, and what it is before rounding."""
     letter = "$ε$" if isinstance(guarantee.epsilon, Enclosure) else "$δ$"
     is_rounded = guarantee.asked.how_rounded(digits) != "exactly"
     how = (
@@ -251,7 +264,7 @@ def _rounding(guarantee: Guarantee, digits: int) -> str:
 
 
 def _accounting(guarantee: Guarantee) -> str:
-    """The curve's sources, the order and the conversion; or the profile's alone."""
+    """Say by what the loss was accounted: the curve, the order and the conversion, or a profile."""
     if isinstance(named_conversion(guarantee.conversion), WholeProfile):
         is_true = guarantee.kind is Kind.EXACT
         by = "its exact privacy profile" if is_true else "the privacy profile of a pair above it"
@@ -271,13 +284,13 @@ def _accounting(guarantee: Guarantee) -> str:
 
 
 def citations(sources: tuple[Source, ...]) -> str:
-    """The places in each work, all of one work behind each other."""
+    """Cite each work with all its places, and with a space before it; not what a user states."""
     works = places(source for source in sources if source.key != STATED)
     return "".join(f" {cited(key, '; '.join(known))}" for key, known in works.items())
 
 
 def _reservations(guarantee: Guarantee, m: Node) -> Iterator[str]:
-    """What a reader has to know that is not a theorem."""
+    """Yield what a reader has to know that is no theorem: trust, premises, what was checked."""
     if not guarantee.claim.certified:
         yield (
             "The curve of a mechanism was computed by a function of the authors' own and taken on "
@@ -292,9 +305,9 @@ def _reservations(guarantee: Guarantee, m: Node) -> Iterator[str]:
 
 
 def _computed(m: Node) -> str:
-    """The programs and the expression, so that the number can be had again."""
+    """Name the programs and the expression's hash, so that the number can be had again."""
     try:
-        identity = f"the expression's SHA-256 begins with {code(fingerprint(m)[:_HASH])}"
+        identity = f"the expression's SHA-256 begins with {code(fingerprint(m)[:_HASH_DIGITS])}"
     except DomainError:
         identity = "the expression contains a Python function and has no hash"
     return (

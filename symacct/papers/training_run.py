@@ -40,7 +40,7 @@ _CHEAPER = (
     "--sampling poisson or balls_and_bins, where the trainer can draw its batches so: for these "
     "a gain from sampling is proved"
 )
-#: Why records are replaced where nothing else was said, by the sampling that is for it.
+#: This says why records are replaced where nothing else was said, by the sampling.
 _REPLACED = (
     "this is the default of --sampling {sampling}, and a replaced record moves the sum over a "
     "batch by up to twice the clipping norm (sensitivity 2)"
@@ -54,7 +54,11 @@ _ONE_DRAW = "the parts of a batch are those of one draw, so that no record is in
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """The parameters of `dp_sgd` but the noise, how many such runs, and a person's records."""
+    """The parameters of `dp_sgd` but the noise, how many such runs, and a person's records.
+
+    They are text as they were typed: `runs` is the number of such runs, and `group` the largest
+    number of records of one person.
+    """
 
     n: str
     batch_size: str
@@ -67,7 +71,10 @@ class TrainingRun:
     runs: str
 
     def expression(self, noise: Any) -> Node:
-        """All runs with this noise multiplier, for a person with all of their records."""
+        """Make the expression of all runs with this noise multiplier, for all records of a person.
+
+        What is rounded is no warning here, but a row of the answer. Raises as `dp_sgd` does.
+        """
         together = whole(self.group, "group", 1), whole(self.runs, "runs", 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RoundedWarning)  # which is a row of the answer
@@ -86,7 +93,7 @@ class TrainingRun:
         return every if group == 1 else GroupPrivacy(every, group)
 
     def report(self, g: Guarantee) -> PrivacyReport:
-        """The report on a number of this run, in the words of a trainer."""
+        """Report a number of this run, in the words of a trainer."""
         why, claim = "", g.claim.adjacency
         if claim.relation is Relation.REPLACE_ONE and self.adjacency is None:
             why = _REPLACED.format(sampling=self.sampling)
@@ -94,7 +101,10 @@ class TrainingRun:
         return PrivacyReport(g, whole(self.n, "n"), why, self._batches(_noise(g)), also)
 
     def at_least(self, g: Guarantee) -> Enclosure | None:
-        """What the whole epochs of shuffled batches cost one record at least, where it is known."""
+        """Bound from below what the whole epochs of shuffled batches cost one record.
+
+        None stands for another sampling, for less than an epoch, δ = 0, and next to no noise.
+        """
         if self.sampling != "shuffled":
             return None
         n, batch = self._size
@@ -109,11 +119,11 @@ class TrainingRun:
 
     @property
     def rounded(self) -> list[str]:
-        """What was rounded of the run, and in which direction."""
+        """Sentences on what was rounded of the run, and in which direction."""
         return roundings(*self._size, self.epochs, self.steps, self.sampling)
 
     def facts(self, g: Guarantee) -> Iterator[Row]:
-        """What is assumed of the run, what was rounded and checked, and its expression."""
+        """Yield what is assumed of the run, what was rounded and checked, and its expression."""
         group = whole(self.group, "group")
         assumed = [
             *([_ALL_TOLD] if whole(self.runs, "runs") > 1 else []),
@@ -138,7 +148,7 @@ class TrainingRun:
         yield "expression", repr(g.mechanism)
 
     def preface(self, form: str, noise: str) -> str:
-        """How a statement of this form begins."""
+        """Write how a statement of this form begins, with this noise multiplier."""
         if form == statement.SHORT:
             return "Trained with DP-SGD"
         runs, (n, batch) = whole(self.runs, "runs"), self._size
@@ -147,12 +157,12 @@ class TrainingRun:
 
     @property
     def _size(self) -> tuple[int, int]:
-        """How many records the data have, and a batch."""
+        """The data and a batch have so many records."""
         return whole(self.n, "n"), records_of_a_batch(self.batch_size, self.accumulation)
 
     @property
     def _steps(self) -> int:
-        """How many batches are taken in all."""
+        """So many batches are taken in all, in one run."""
         n, batch = self._size
         taken = dp_sgd(n, batch, 1, self.epochs, steps=self.steps)
         steps = taken.runs if isinstance(taken, Compose) else 1
@@ -161,7 +171,7 @@ class TrainingRun:
         return int(steps)
 
     def _batches(self, noise: Any) -> str:
-        """What was run, by what was given: batches, their records, and the noise added to each."""
+        """Describe what was run: the batches, their records, and the noise added to each."""
         n, batch = self._size
         loads, runs = whole(self.accumulation, "accumulation"), whole(self.runs, "runs")
         records = f"{batch:,}" if loads == 1 else f"{batch:,} ({loads:,} · {self.batch_size})"
@@ -174,7 +184,7 @@ class TrainingRun:
 
 
 def _noise(g: Guarantee) -> Any:
-    """The noise multiplier of the run that a guarantee is of."""
+    """Return the noise multiplier of the run that a guarantee is of; it has one σ."""
     assert g.mechanism is not None  # noqa: S101  # it was asked of one
     (sigma,) = filter(None, {node.fields().get("sigma") for node in g.mechanism.walk()})
     return sigma
