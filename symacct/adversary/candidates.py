@@ -30,18 +30,21 @@ Weights: TypeAlias = tuple[Fraction, ...]
 
 @dataclass(frozen=True)
 class Candidates:
-    """Laws of shape (candidates, outcomes), numbers of (candidates, 1): floats or Fractions."""
+    """Laws of shape (candidates, outcomes), numbers of (candidates, 1).
+
+    All are float64 for a search, or Fractions of one candidate for a proof.
+    """
 
     laws: tuple[Law, ...]
     numbers: Mapping[str, Law]
 
     @property
     def exact(self) -> bool:
-        """One candidate in Fractions?"""
+        """Is this one candidate in Fractions?"""
         return bool(self.laws[0].dtype == object)
 
     def rounded(self, row: int, denominator: int) -> Candidates:
-        """One candidate, rounded to fractions with about this denominator."""
+        """Round one candidate to fractions of about this denominator; each law sums to 1 again."""
         laws = tuple(_rounded(law[row], denominator) for law in self.laws)
         numbers = {
             name: np.array([[_near(float(x[row, 0]), denominator)]], dtype=object)
@@ -50,19 +53,22 @@ class Candidates:
         return Candidates(laws, numbers)
 
     def number(self, name: str) -> Fraction:
-        """A number of the one candidate."""
+        """Return a number of the one candidate, exactly."""
         return Fraction(self.numbers[name][0, 0])
 
 
 def _rounded(law: Law, denominator: int) -> Law:
-    """A law of positive rationals whose weights are whole numbers of about 1/denominator."""
+    """Round a law to positive rationals of one denominator, about the one given."""
     weights = [max(1, round(float(x) * denominator)) for x in law]
     total = sum(weights)
     return np.array([[Fraction(w, total) for w in weights]], dtype=object)
 
 
 def _near(x: float, denominator: int) -> Fraction:
-    """A fraction near x, never 0, with 1 − x kept positive for x < 1."""
+    """Find a fraction near x > 0, which is never 0, nor 1 for an x < 1.
+
+    Its denominator is at most the one given, unless that would make it 0 or 1.
+    """
     near = Fraction(x).limit_denominator(denominator)
     if near == 0:
         return Fraction(1, round(1 / x))
@@ -72,12 +78,15 @@ def _near(x: float, denominator: int) -> Fraction:
 
 
 def fractions(law: Law) -> Weights:
-    """The law of the one candidate."""
+    """Return the law of the one candidate."""
     return tuple(Fraction(x) for x in law[0])
 
 
 def excess(p: Law, q: Law, alpha: Order) -> Number:
-    """E_Q[(P/Q)^α] − 1 of each candidate; exact for Fractions and whole α."""
+    """Compute E_Q[(P/Q)^α] − 1 of each candidate; exact for Fractions and whole α.
+
+    In float64 nothing cancels where P and Q are close, and no error is bounded.
+    """
     if p.dtype == object:
         return np.sum(p**alpha * q ** (1 - alpha), axis=1) - 1
     u = p / q - 1
@@ -86,7 +95,7 @@ def excess(p: Law, q: Law, alpha: Order) -> Number:
 
 
 def divergence(p: Law, q: Law, alpha: Order) -> Number:
-    """D_α(P‖Q) of each candidate in float64, 1 <= α <= ∞."""
+    """Compute D_α(P‖Q) of each candidate in float64, 1 <= α <= ∞, for P, Q > 0."""
     if alpha == INFINITY:
         return np.log(np.max(p / q, axis=1))
     if alpha == 1:
@@ -95,7 +104,11 @@ def divergence(p: Law, q: Law, alpha: Order) -> Number:
 
 
 class FiniteLaws(Mechanism):
-    """ε(α) = max D_α(P‖Q) over given pairs of finite laws, exact but for what is `raised`."""
+    """The mechanism whose curve is max D_α(P‖Q) over given pairs of finite laws, or above it.
+
+    `raised` has by how much ε(α) is raised at some orders: the curve is then an upper bound. Q is
+    positive in each pair.
+    """
 
     source = Source("falsify", "pairs of finite laws")
     pairs: tuple[tuple[Weights, Weights], ...]
@@ -109,7 +122,7 @@ class FiniteLaws(Mechanism):
         raised: Mapping[Order, Fraction] | None = None,
         symmetric: bool = False,
     ) -> FiniteLaws:
-        """The mechanism of exact pairs; `symmetric`: reversing the outcomes swaps P and Q."""
+        """Make the mechanism of exact pairs; if `symmetric`, reversing outcomes swaps P and Q."""
         laws = tuple((fractions(p), fractions(q)) for p, q in pairs)
         return cls._intern(
             pairs=laws, raised=tuple(sorted((raised or {}).items())), symmetric=symmetric
@@ -121,7 +134,7 @@ class FiniteLaws(Mechanism):
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
-        """P is the law with the record in each of the pairs."""
+        """In each of the pairs P is the law with the record."""
         if self.symmetric:
             return SWAPPED
         return ADDED if len(self.pairs) == 1 else AttainedBy(Pairs.SEVERAL, Way.ADDITION)
@@ -150,11 +163,12 @@ class FiniteLaws(Mechanism):
 
 
 def _joint(p: Weights, q: Weights) -> list[tuple[Fraction, Fraction]]:
+    """Pair the probabilities of each outcome that P has."""
     return [(a, b) for a, b in zip(p, q, strict=True) if a]
 
 
 def _excess(ctx: Arithmetic, p: Weights, q: Weights) -> Callable[[Order], Number]:
-    """α ↦ E_Q[(P/Q)^α] − 1: a rational number where α is whole."""
+    """Return α ↦ E_Q[(P/Q)^α] − 1, which is computed as a rational number where α is whole."""
     ratios = [(a / b, b) for a, b in _joint(p, q)]
     exact = [(fmpq(*r.as_integer_ratio()), fmpq(*b.as_integer_ratio())) for r, b in ratios]
 
@@ -214,7 +228,7 @@ ARRAYS = ArrayArithmetic()
 
 
 class ArrayCurve:
-    """ε(α) of each candidate: what a bound asks of a curve, in float64 arrays."""
+    """ε(α) of each candidate in float64 arrays, as a bound asks it of a curve; values are kept."""
 
     shape = None
     node = None
@@ -228,7 +242,7 @@ class ArrayCurve:
     def of_pairs(
         cls, pairs: list[Pair], raised: Mapping[Order, Number] | None = None
     ) -> ArrayCurve:
-        """ε(α) = max D_α(P‖Q) over the pairs, plus what is raised at α."""
+        """Make the curve ε(α) = max D_α(P‖Q) over the pairs, plus what is raised at α."""
         more = raised or {}
         return cls(
             lambda alpha: (
@@ -249,13 +263,16 @@ class ArrayCurve:
         return self._tables.setdefault(what, {})
 
     def excesses(self) -> Callable[[Order], Number]:
-        """l ↦ e^{(l−1)ε(l)} − 1."""
+        """Return l ↦ e^{(l−1)ε(l)} − 1."""
         return lambda l: np.expm1((l - 1) * self(l))
 
 
 @differences.register
 def _(ctx: ArrayArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Callable[[int], Number]:
-    """The alternating sum of e^{(i−1)ε(i)} − 1, whose terms i = 0 and 1 vanish, for l >= 1."""
+    """Give the alternating sum of e^{(i−1)ε(i)} − 1, whose terms i = 0 and 1 vanish, for l >= 1.
+
+    It is NaN where the curve shows itself to be that of no pair, by a negative sum.
+    """
     excess = eps.excesses()
 
     def difference(l: int) -> Number:

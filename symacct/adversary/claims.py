@@ -37,13 +37,14 @@ class Claimed:
     schemes: tuple[Scheme, ...]
 
 
+#: Statements under attack by their names, which `falsify` takes besides those of theorems.
 CLAIMS: dict[str, Claimed] = {}
 
 
 def conjectured(
     name: str, bound: Bound, about: str, kind: Kind, source: Source, orders: Orders
 ) -> Theorem:
-    """A statement about an operation under its usual relation, nothing of it taken for granted.
+    """Make a statement about the operation `about` under its usual relation, a conjecture.
 
     `about` names a class of operations; "epsilon" and "delta" are conversions, of no class.
     """
@@ -71,7 +72,10 @@ def claimed(
     kind: Kind = Kind.UPPER,
     orders: Orders = INTEGER_ORDERS,
 ) -> Callable[[Bound], Bound]:
-    """Put a wrong bound on the list; it never enters the register of theorems."""
+    """Put a wrong bound on the list `CLAIMS`; it never enters the register of theorems.
+
+    It is about the operation of the first of the schemes that attack it.
+    """
 
     def enlist(bound: Bound) -> Bound:
         source = Source("claim", place)

@@ -37,7 +37,11 @@ Statement = tuple[Theorem, tuple[Scheme, ...] | None]
 def statements(
     statement: object, about: str | None, kind: Kind | str, orders: Orders
 ) -> tuple[str, Theorem, list[Statement]]:
-    """The name, the statement to show, and what to attack: options and both conversions apart."""
+    """Return the name, the statement to show, and the statements to attack with their schemes.
+
+    A theorem's options and the two directions of a conversion are statements of their own. None in
+    the place of schemes stands for all that fit. Raises DomainError for what is no statement.
+    """
     if isinstance(statement, str):
         if statement in CLAIMS:
             claim = CLAIMS[statement]
@@ -57,7 +61,7 @@ def statements(
 
 
 def _named(name: str) -> Theorem | Conversion:
-    """The conversion or the registered theorem of that name."""
+    """Find the conversion or the registered theorem of that name; DomainError for none."""
     known = {conversion.name: conversion for conversion in of_one_order()}
     if name in known:
         return known[name]
@@ -70,7 +74,7 @@ def _named(name: str) -> Theorem | Conversion:
 
 
 def _variants(theorem: Theorem) -> Iterator[Theorem]:
-    """The theorem itself, and with few τ where it has that option: no climb is at order 100."""
+    """Yield the theorem itself, and with few τ if it has that: no climb is at order 100."""
     yield theorem
     options = dict(theorem.options)
     if "tau" in options and ":" not in theorem.name:
@@ -80,14 +84,14 @@ def _variants(theorem: Theorem) -> Iterator[Theorem]:
 
 
 def _of_function(bound: Bound, about: str | None, kind: Kind, orders: Orders) -> Theorem:
-    """A statement about an operation, made of a user's function."""
+    """Make a statement of a user's function; DomainError if no scheme is about the operation."""
     about = arguments.one_of(about, "falsify, about", sorted({scheme.about for scheme in SCHEMES}))
     name = getattr(bound, "__name__", "bound")
     return conjectured(name, bound, about, kind, Source("user", ""), orders)
 
 
 def _of_conversion(conversion: Conversion) -> list[Theorem]:
-    """ε(δ) and δ(ε) at one order, as statements about a pair."""
+    """State ε(δ) and δ(ε) at one order, as two upper bounds about a pair."""
 
     def to_delta(ctx: Arithmetic, eps: RDPCurve, alpha: Order, epsilon: Number) -> Number:
         return ctx.exp(conversion.log_delta(ctx, eps(alpha), ctx.number(alpha), epsilon))

@@ -17,7 +17,8 @@ class Trial:
     """One candidate, decided: "refuted", "holds", or "tie" where `bits` did not tell them apart.
 
     `truth` and `bound` are enclosures; for a lower bound "refuted" means bound > truth.
-    `ratio` encloses bound/truth, `moment_ratio` (e^{(α−1)bound} − 1)/(e^{(α−1)truth} − 1).
+    `ratio` encloses bound/truth, `moment_ratio` (e^{(α−1)bound} − 1)/(e^{(α−1)truth} − 1); each is
+    None where it is not finite or means nothing. `bits` are those of the last balls.
     """
 
     scheme: str
@@ -33,7 +34,7 @@ class Trial:
 
     @property
     def order(self) -> str:
-        """α as text."""
+        """The order α as text."""
         return "∞" if self.alpha == INFINITY else str(self.alpha)
 
     @property
@@ -52,7 +53,7 @@ class Trial:
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """The candidate for JSON, fractions as text."""
+        """Return the candidate for JSON, fractions as text."""
         return {
             "scheme": self.scheme,
             "alpha": self.order,
@@ -69,6 +70,9 @@ class Trial:
 @dataclass(frozen=True)
 class Attack:
     """The result of a search: a `witness`, the `closest` candidate that was decided, or a `tie`.
+
+    Each is None where there is none. `candidates` counts those that were tried, and `schemes` those
+    of each scheme. A search that finds no witness proves nothing.
 
     >>> from symacct import falsify
     >>> attack = falsify("T8-WITHOUT-REPLACEMENT", budget=2000)
@@ -95,7 +99,7 @@ class Attack:
         return f"Attack: {str(self).splitlines()[0]}"
 
     def _repr_html_(self) -> str:
-        """A notebook shows the attack as a card: its outcome, what was searched, and each trial."""
+        """Show the attack as a card: its outcome, what was searched, and each trial."""
         tried = ", ".join(f"{name} ({count:,})" for name, count in self.schemes)
         trials = {"witness": self.witness, "closest": self.closest, "equal": self.tie}
         rows = [
@@ -116,12 +120,12 @@ class Attack:
 
     @property
     def attacked(self) -> bool:
-        """Did any scheme apply?"""
+        """Did any scheme make candidates that the statement is about?"""
         return bool(self.candidates)
 
     @property
     def outcome(self) -> str:
-        """In a few words."""
+        """Say in a few words what the search found."""
         if self.witness is not None:
             return "refuted"
         if not self.attacked:
@@ -140,7 +144,7 @@ class Attack:
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """The attack for JSON."""
+        """Return the attack for JSON."""
         trials = {"witness": self.witness, "closest": self.closest, "tie": self.tie}
         return {
             "theorem": self.theorem,
@@ -158,4 +162,5 @@ class Attack:
 
 
 def _in_a_line(trial: Trial) -> str:
+    """Write a trial in one line."""
     return "; ".join(map(str.strip, str(trial).splitlines()))

@@ -35,9 +35,9 @@ from symacct.kernel.theorem_registry import Theorem, always
 class SearchSteering:
     """Where the search looks, and how long: no verdict rests on any of it."""
 
-    #: Candidates of a generation where the bound is evaluated on arrays of them.
+    #: A generation has this many candidates where the bound is evaluated on arrays of them.
     population: int = 64
-    #: So many of the best are parents of the next generation: more than one peak is climbed.
+    #: This many of the best are parents of the next generation: more than one peak is climbed.
     parents: int = 8
     #: The logarithms of laws are drawn with one of these standard deviations: alike or far apart.
     spreads: tuple[float, ...] = (0.1, 0.3, 1.0, 2.0, 4.0)
@@ -46,25 +46,26 @@ class SearchSteering:
     #: Truths, in nats, below one of these are left aside, one a climb: else every climb would end
     #: where all divergences are tiny.
     floors: tuple[float, ...] = (1e-9, 1e-9, 1e-4, 1e-2, 0.3)
-    #: Bits of the balls that are climbed where no bound is evaluated on arrays.
+    #: Balls of this many bits are climbed where no bound is evaluated on arrays.
     bits: int = 64
-    #: Bits of the first proof; they are doubled until truth and bound are apart.
+    #: The first proof has this many bits, which are doubled until truth and bound are apart.
     first_bits: int = 128
-    #: Digits of the numbers that a trial shows.
+    #: A trial shows its numbers to this many significant digits.
     digits: int = 15
-    #: The orders at which a statement is attacked, of those that it speaks of.
+    #: A statement about whole orders is attacked at those of these that it speaks of.
     whole_orders: tuple[Order, ...] = (2, 3, 4, 5, 6, 8, 12)
+    #: Any other statement is attacked at those of these that it speaks of.
     real_orders: tuple[Order, ...] = (
         1, Fraction(5, 4), Fraction(3, 2), 2, Fraction(5, 2), 3, Fraction(9, 2), 8, INFINITY,
     )  # fmt: skip
-    #: Generations of one climb, over which steps fall to a hundredth.
+    #: A climb has this many generations, over which steps fall to a hundredth.
     rounds: int = 16
     #: A violation in sight is tried with small fractions first, which a reader can check by hand.
     denominators: tuple[int, ...] = (10, 30, 100, 1000, 10**4, 10**6)
-    #: A score, the logarithm of truth over bound, above which a proof is tried at once: more than
+    #: A proof is tried at once where the logarithm of truth over bound is above this: more than
     #: float64 loses of most truths.
     violation: float = 1e-9
-    #: The best candidates of all climbs that are decided, beside the nearest of each order.
+    #: This many of the best candidates of all climbs are decided, beside the nearest of each order.
     decided: int = 24
 
 
@@ -82,7 +83,7 @@ class Task:
 
     @property
     def suitable(self) -> float:
-        """The share of a few candidates that the theorem applies to."""
+        """The theorem applies to this share of a few candidates, from 0 to 1."""
         if self.theorem.applies is always or not self._asks:
             return 1
         holds = [self._holds_for(operation) for operation in _operations(self.scheme)]
@@ -94,13 +95,18 @@ class Task:
 
     @property
     def _asks(self) -> bool:
+        """Is the theorem asked whether it applies? Not where the scheme checks its condition."""
         return self.theorem.reads != "itself" and not self.scheme.by_condition
 
     def _holds_for(self, operation: Node | None) -> bool:
+        """Does the theorem apply to the operation? It does to one that has no conditions (None)."""
         return operation is None or self.theorem.why_not(operation, self.alpha) is None
 
     def balls(self, c: Candidates) -> tuple[arb, arb] | None:
-        """(truth, bound) of the exact candidate; None where there is nothing to compare."""
+        """Enclose (truth, bound) of the exact candidate; None where there is nothing to compare.
+
+        That is so where the theorem does not apply, the bound is no number, or both are 0.
+        """
         if not self.applies(c):
             return None
         bound = self.bound(c)
@@ -110,7 +116,7 @@ class Task:
         return None if truth == 0 and bound == 0 else (truth, bound)
 
     def bound(self, c: Candidates) -> arb:
-        """The theorem's own bound on the candidate's curve, as a ball."""
+        """Enclose the theorem's own bound on the candidate's curve in a ball."""
         theorem, premise, curve = self.theorem, self.scheme.premise(c), Evaluation(BALL).curve
         curves = tuple(map(curve, premise)) if isinstance(premise, tuple) else curve(premise)
         parameters = self.scheme.parameters(c, None if theorem.takes_exact else BALL)
@@ -120,14 +126,18 @@ class Task:
 
 @dataclass
 class Peak:
-    """The best candidate of one climb."""
+    """The best candidate of one climb, in float64, and its score."""
 
     score: float
     candidate: Candidates
 
 
 def climb(ruler: Ruler, rng: np.random.Generator, rounds: int) -> tuple[Peak | None, int]:
-    """The best of `rounds` generations, and how many candidates were looked at."""
+    """Climb for `rounds` generations; return the best candidate and how many were looked at.
+
+    None stands for no candidate with a score. Candidates whose truth is below the floor of this
+    climb have none.
+    """
     scheme, ruler.floor = ruler.scheme, float(rng.choice(STEERING.floors))
     size = STEERING.population if ruler.vectorised else scheme.slow_population
     sizes = scheme.sizes(int(rng.integers(2, 5)))
@@ -155,7 +165,7 @@ def climb(ruler: Ruler, rng: np.random.Generator, rounds: int) -> tuple[Peak | N
 def _first_points(
     scheme: Scheme, sizes: tuple[int, ...], count: int, rng: np.random.Generator
 ) -> tuple[Number, float]:
-    """Points around a centre that laws with equally many outcomes share."""
+    """Draw points around a centre that laws of equal size share, and return their spread."""
     spread = float(rng.choice(STEERING.spreads))
     centre = 1.5 * rng.normal(size=max(sizes))
     middle = np.concatenate([*(centre[:size] for size in sizes), np.zeros(len(scheme.numbers))])
@@ -164,7 +174,7 @@ def _first_points(
 
 
 def _decoded(scheme: Scheme, sizes: tuple[int, ...], points: Number) -> Candidates:
-    """Laws by softmax, numbers on their logarithmic scale."""
+    """Read points as candidates: laws by softmax, numbers on their logarithmic scale."""
     laws, start = [], 0
     for size in sizes:
         block = points[:, start : start + size]
@@ -180,7 +190,10 @@ def _decoded(scheme: Scheme, sizes: tuple[int, ...], points: Number) -> Candidat
 
 
 class Ruler:
-    """Scores: log of truth over bound, or the reverse for a lower bound; above 0 is a violation."""
+    """Scores candidates: log of truth over bound, or the reverse for a lower bound.
+
+    A score above 0 is a violation as far as float64 tells; a proof decides.
+    """
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -193,6 +206,7 @@ class Ruler:
         )
 
     def _runs_on_arrays(self) -> bool:
+        """Can truth and bound be evaluated on arrays? It is tried; NoNumberError is a user's."""
         with np.errstate(all="ignore"):
             try:
                 return bool(self.values(samples(self.scheme, 3))[1].shape == (3,))
@@ -211,7 +225,7 @@ class Ruler:
             return np.where(admitted & np.isfinite(score), score, -np.inf)
 
     def values(self, c: Candidates) -> tuple[Number, Number]:
-        """Truth and bound of each candidate."""
+        """Compute truth and bound of each candidate, in float64."""
         parameters = self.scheme.parameters(c, ARRAYS)
         options = dict(self.theorem.options)
         bound = self.theorem.bound(
@@ -221,7 +235,10 @@ class Ruler:
         return np.asarray(truth, dtype=float), np.asarray(bound, dtype=float)
 
     def _compared(self, truth: Number, bound: Number) -> Number:
-        """sign · (log g(truth) − log g(bound)), g(x) = e^{(α−1)x} − 1 where that is finite."""
+        """sign · (log g(truth) − log g(bound)), g(x) = e^{(α−1)x} − 1 for a scheme by moments
+
+        It is −∞ for a truth that is not above the floor.
+        """
         factor = 1.0
         if self.scheme.by_moments and self.alpha not in (1, INFINITY):
             factor = float(self.alpha) - 1
@@ -232,7 +249,10 @@ class Ruler:
         return np.where(known, self.sign * gap, -np.inf)
 
     def _in_balls(self, c: Candidates, row: int) -> float:
-        """What is climbed, for one candidate, rounded, in balls of few bits."""
+        """Score one candidate, rounded to fractions, by the middles of balls of few bits.
+
+        It is −∞ where there is no score, or an error of ours.
+        """
         candidate = c.rounded(row, 10**6)
         try:
             if not self.scheme.surely_admits(candidate, self.alpha):
@@ -252,13 +272,13 @@ class Ruler:
 
 @lru_cache(64)
 def _operations(scheme: Scheme) -> list[Node | None]:
-    """The operation on each of a few candidates: every statement at every order asks of them."""
+    """Make the operation on each of a few candidates, of which every statement is asked."""
     drawn = [samples(scheme, 4, seed) for seed in range(8)]
     return [scheme.operation(c.rounded(i, 10**4)) for c in drawn for i in range(4)]
 
 
 def samples(scheme: Scheme, count: int, seed: int = 0) -> Candidates:
-    """A few candidates, always the same ones."""
+    """Draw a few candidates, always the same ones for a seed."""
     sizes = scheme.sizes(2)
     points, _ = _first_points(scheme, sizes, count, np.random.default_rng(seed))
     return _decoded(scheme, sizes, points)
@@ -268,9 +288,10 @@ def samples(scheme: Scheme, count: int, seed: int = 0) -> Candidates:
 
 
 def decide(task: Task, c: Candidates) -> Trial | None:
-    """The exact candidate decided in balls of growing precision; None where it is not spoken of.
+    """Decide the exact candidate in balls of growing precision.
 
-    Where the last precision does not decide, it is a tie.
+    Where the last precision does not decide, it is a tie. None stands for a candidate that the
+    statement does not speak of, or where an error of ours stops the evaluation.
     """
     scheme = task.scheme
     if not scheme.surely_admits(c, task.alpha) or not task.applies(c):
@@ -288,13 +309,13 @@ def decide(task: Task, c: Candidates) -> Trial | None:
 
 
 def _verdict(truth: arb, bound: arb, side: Kind) -> str:
-    """What is proved: "refuted" or "holds" where the balls are apart, "" where they are not."""
+    """Say what is proved: "refuted" or "holds" where the balls are apart, "" where they are not."""
     low, high = (truth, bound) if side is Kind.UPPER else (bound, truth)
     return "refuted" if low > high else "holds" if low < high else ""
 
 
 def _trial(task: Task, c: Candidates, verdict: str, bits: int, truth: arb, bound: arb) -> Trial:
-    """The trial states truth, bound and their ratios as enclosures."""
+    """Make the trial, which states truth, bound and their ratios as enclosures."""
     scheme, alpha = task.scheme, task.alpha
     exact = Claim(Kind.EXACT, task.theorem.adjacency)
 
@@ -327,7 +348,11 @@ def _trial(task: Task, c: Candidates, verdict: str, bits: int, truth: arb, bound
 
 
 def tasks(theorem: Theorem, chosen: tuple[Scheme, ...] | None) -> Iterator[Task]:
-    """Every scheme that makes mechanisms the theorem speaks of, at every order it speaks of."""
+    """Yield a task for every scheme about the theorem, or every one chosen, at each of its orders.
+
+    An exact theorem is attacked from both sides. A scheme none of whose few candidates the theorem
+    applies to is left out.
+    """
     sides = {Kind.EXACT: (Kind.UPPER, Kind.LOWER)}.get(theorem.kind, (theorem.kind,))
     for scheme in chosen if chosen is not None else attacking(theorem):
         side = theorem.kind if chosen is not None else scheme.side
@@ -340,7 +365,11 @@ def tasks(theorem: Theorem, chosen: tuple[Scheme, ...] | None) -> Iterator[Task]
 
 
 class Search:
-    """Climbs over all tasks in turn until the budget is spent or a violation is proved."""
+    """Climbs over all tasks in turn until the budget is spent or a violation is proved.
+
+    `budget` counts candidates, those evaluated one by one several times. The results stand in
+    `witness`, `closest`, `tie` and `nearest`.
+    """
 
     def __init__(self, tasks: list[Task], budget: int, rng: np.random.Generator) -> None:
         self.schemes = _in_turn(tasks[i] for i in rng.permutation(len(tasks)))
@@ -357,7 +386,7 @@ class Search:
         self.nearest: dict[Order, Trial] = {}
 
     def run(self) -> None:
-        """The search takes turns until the budget is spent, then decides the nearest candidates."""
+        """Take turns until the budget is spent, one a scheme at least; then decide the nearest."""
         spent, turn = 0, 0
         while self.schemes and self.witness is None:
             if spent >= self.budget and turn >= len(self.schemes):
@@ -370,7 +399,7 @@ class Search:
                 self._settle(task, peak)
 
     def _take_turn(self, task: Task) -> int:
-        """One climb; what it counts of the budget."""
+        """Climb once, and return what that counts of the budget."""
         if task not in self.rulers:
             self.rulers[task] = Ruler(task)
         ruler = self.rulers[task]
@@ -386,7 +415,7 @@ class Search:
         return tried if ruler.vectorised else task.scheme.slow_cost * tried
 
     def _worth_deciding(self) -> list[tuple[Task, Peak]]:
-        """The nearest candidates over all, and the nearest of each order."""
+        """List the nearest candidates of all, and the nearest of each order and scheme."""
         nearest: dict[tuple[Order, str], tuple[Task, Peak]] = {}
         for task, peak in self.peaks:
             nearest.setdefault((task.alpha, task.scheme.name), (task, peak))
@@ -414,7 +443,7 @@ class Search:
 
 
 def _in_turn(tasks: Iterable[Task]) -> list[Iterator[Task]]:
-    """The tasks of each scheme, over and over."""
+    """Repeat the tasks of each scheme without end."""
     by_scheme: dict[str, list[Task]] = {}
     for task in tasks:
         by_scheme.setdefault(task.scheme.name, []).append(task)
@@ -422,7 +451,10 @@ def _in_turn(tasks: Iterable[Task]) -> list[Iterator[Task]]:
 
 
 def _gap(trial: Trial) -> Number:
-    """How far the bound is from the truth: the ratio that says more, above or below 1."""
+    """Measure how far the bound is from the truth: by how much their ratio may differ from 1.
+
+    It is ∞ where there is no ratio.
+    """
     ratio = trial.shown_ratio
     if ratio is None:
         return INFINITY

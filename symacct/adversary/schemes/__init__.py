@@ -22,12 +22,15 @@ SCHEMES: tuple[Scheme, ...] = (
     operations.Averages(),
 )
 
-#: More than the package can prove of a mechanism, but what the theorem's own condition allows.
+#: These schemes check a theorem's own condition, which the package cannot prove of a mechanism.
 _BY_CONDITION: dict[str, Scheme] = {"ZW19-T8": SkewedRight(), "ZW19-T11": SkewedRight()}
 
 
 def attacking(theorem: Theorem) -> list[Scheme]:
-    """The schemes about the theorem's operations, and the one by its own condition."""
+    """List the schemes about the theorem's operations, and the one by its own condition.
+
+    A theorem about other orders of the same curve has schemes of its own.
+    """
     if theorem.reads == "itself":
         return [operations.Itself(about, theorem.kind) for about in theorem.operation]
     schemes = [scheme for scheme in SCHEMES if _is_about(theorem, scheme)]

@@ -22,7 +22,7 @@ from symacct.kernel.sums.balls import ball
 #
 # Curves that are only upper bounds: raised at some orders above the curve of their laws.
 
-#: The order up to which the curve is raised, at which the bound is attacked.
+#: The curve is raised up to this order, at which the bound is attacked.
 _LAST = 8
 
 
@@ -42,7 +42,7 @@ class RaisedResponse(Mirrored):
         return (2,)
 
     def raises(self, c: Candidates) -> dict[Order, Number]:
-        """How far the curve is raised at each order, in float64 to nine decimals."""
+        """Compute by how much the curve is raised at each order, in float64 to nine decimals."""
         pairs = [(p.astype(float), q.astype(float)) for p, q in self.base(c)]
         base = ArrayCurve.of_pairs(pairs)
         raised: dict[Order, Number] = {}
@@ -110,7 +110,10 @@ class RaisedCurve(Scheme):
 
 
 class HockeyStick(Scheme):
-    """δ(ε) of a pair is Σ max(0, P − e^ε Q), the larger of both directions; e^ε is rational."""
+    """The true δ(ε) of a pair: Σ max(0, P − e^ε Q), the larger of both directions.
+
+    e^ε is drawn and is rational, so that δ is.
+    """
 
     name = "δ of a pair at a given ε"
     about = "delta"
@@ -119,7 +122,7 @@ class HockeyStick(Scheme):
     by_moments = False
 
     def delta(self, c: Candidates) -> Number:
-        """The true δ of each candidate."""
+        """Compute the true δ of each candidate, exactly for Fractions."""
         sums = [
             np.sum(np.maximum(p - c.numbers["e^epsilon"] * q, 0 * p), axis=1)
             for p, q in self.base(c)
@@ -139,7 +142,7 @@ class HockeyStick(Scheme):
 
 
 class TrueEpsilon(HockeyStick):
-    """The profile read backwards: at the true δ of e^ε, no ε′ < ε will do while δ > 0."""
+    """The true ε of a pair at its δ: no ε′ < ε has the δ of ε while that is > 0."""
 
     name = "ε of a pair at its true δ"
     about = "epsilon"

@@ -30,15 +30,15 @@ from symacct.mechanisms import DistributionPair, Gaussian, Laplace, ScalarGaussi
 # Q is a sum over a grid for the search, and flint's integral with proved tails for the proof:
 # nothing of symacct.analysis.densities.
 
-#: Points of the grid over which the search sums an expectation under Gaussian noise.
-_NODES = 1200
+#: The search sums an expectation under Gaussian noise over a grid of this many points.
+_GRID_POINTS = 1200
 
 
 @dataclass(frozen=True)
 class RatioIntegrand:
-    """f(u, log m), m = 1 + u = 1−γ+γe^ℓ, with 0 <= f <= `left` for ℓ <= 0 and
+    """f(u, log m), m = 1 + u = 1−γ+γe^ℓ, with bounds for what is left out of an integral
 
-    f <= `right`·e^{`power`·ℓ} for ℓ >= 0: what is left out of an integral.
+    These are 0 <= f <= `left` for ℓ <= 0, and 0 <= f <= `right`·e^{`power`·ℓ} for ℓ >= 0.
     """
 
     value: Callable[[acb, acb], acb]
@@ -56,7 +56,7 @@ class GaussianNoise:
     on_the_line = staticmethod(ScalarGaussian)  # of a query that is known to be a real number
 
     def law(self, centre: int, scale: Fraction) -> laws.Law:
-        """The law of the noisy answer about this centre."""
+        """Return the law of the noisy answer about this centre."""
         return laws.Normal(centre, scale**2)
 
     def curve(self, scale: Number, alpha: Order) -> Number:
@@ -70,14 +70,14 @@ class GaussianNoise:
     ball_tail = staticmethod(normal_tail)
 
     def grid(self, scale: Number, alpha: float) -> tuple[Number, Number]:
-        """Weights under Q, and ℓ, for each candidate; `scale` has shape (candidates, 1)."""
-        z = -10 * scale + (alpha + 20 * scale) * np.linspace(0, 1, _NODES)
-        step = (alpha + 20 * scale) / (_NODES - 1)
+        """Compute weights under Q, and ℓ, on a grid; `scale` has shape (candidates, 1)."""
+        z = -10 * scale + (alpha + 20 * scale) * np.linspace(0, 1, _GRID_POINTS)
+        step = (alpha + 20 * scale) / (_GRID_POINTS - 1)
         weights = step * np.exp(-((z / scale) ** 2) / 2) / (scale * math.sqrt(2 * math.pi))
         return weights, (2 * z - 1) / (2 * scale**2)
 
     def expectation(self, f: RatioIntegrand, rate: arb, scale: arb) -> arb:
-        """E_Q[f]"""
+        """Enclose E_Q[f] for sampling at `rate`: an integral, and a bound on its two tails."""
         reach = scale * (arb(2).log() * 2 * (ctx.prec + 20)).sqrt()
         left, right = -reach.mid(), (f.power.max(arb(1)) + reach).mid()
         beyond = f.left * self.ball_tail(-left / scale)
@@ -97,7 +97,7 @@ class GaussianNoise:
 
 
 class LaplaceNoise:
-    """e^{−|z|/b}/(2b)"""
+    """The density e^{−|z|/b}/(2b): its name, what its scale is called, smallest and largest."""
 
     name, scale, drawn = "Laplace noise", "b", (0.2, 20.0)
 
@@ -144,6 +144,7 @@ class LaplaceNoise:
 
 
 def _at(f: RatioIntegrand, rate: arb, log_ratio: acb, analytic: bool) -> acb:
+    """Evaluate the integrand at ℓ; with `analytic` it is NaN where it has a branch cut."""
     u = rate * log_ratio.expm1()
     return f.value(u, (1 + u).log(analytic=analytic))
 
@@ -159,6 +160,7 @@ def _crossing(rate: arb, width: arb) -> arb:
 
 
 def _integral(density: Callable[[acb, bool], acb], left: arb, middle: arb, right: arb) -> arb:
+    """Enclose an integral, split at the middle if that lies between the ends."""
     points = [left, middle, right] if left < middle < right else [left, right]
     total = arb(0)
     for a, b in pairwise(points):
@@ -171,14 +173,17 @@ Noise: TypeAlias = GaussianNoise | LaplaceNoise
 
 
 def half_open(x: Fraction, noise: Noise, up: bool) -> Fraction:
-    """P(noise > x·scale), rounded up or down to 40 bits but kept inside (0, 1)."""
+    """Round P(noise > x·scale) up or down to 40 bits, but keep it inside (0, 1)."""
     value = noise.ball_tail(ball(x)) * arb(2) ** 40
     whole = ceiling(value) if up else floor(value)
     return Fraction(min(max(whole, 1), 2**40 - 1), 2**40)
 
 
 def concentration_rho(largest: Fraction) -> Fraction:
-    """ρ = ε(∞)²/2 for ε(∞) = log of this ratio, rounded up to nine decimals: ρ-zCDP."""
+    """Compute ρ = ε(∞)²/2 for ε(∞) = log of this ratio, rounded up to nine decimals.
+
+    A mechanism with this ε(∞) is ρ-zCDP.
+    """
     with precision(128):
         rho = ceiling(ball(largest).log() ** 2 / 2 * 10**9)
     return Fraction(max(rho, 1), 10**9)
@@ -210,7 +215,7 @@ class NoisyRecord(Worded):
 
     @property
     def sampling(self) -> str:
-        """How the record is sampled, in words."""
+        """The words on how the record is sampled."""
         return LEFT_OUT if self.relation else _SAMPLING[self.about]
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
@@ -229,7 +234,10 @@ class NoisyRecord(Worded):
 
 @dataclass(frozen=True)
 class Threshold(NoisyRecord):
-    """Is the noisy answer above t? P(z > t) for both centres, rounded towards each other."""
+    """Whether the noisy answer is above t: P(z > t) for both centres.
+
+    The two are rounded towards each other, so that the pair is dominated by that of the noise.
+    """
 
     words = "{self.sampling}, {self.noise.name} through a threshold"
     names = ("P, with the record", "Q, without")
@@ -239,7 +247,7 @@ class Threshold(NoisyRecord):
         return (*super().numbers, ("threshold + 5", 0.05, 20.0))
 
     def pair(self, c: Candidates) -> Pair:
-        """P and Q give the probabilities of an answer above the threshold, and of one below."""
+        """Return the probabilities of an answer above the threshold and below, for P and Q."""
         if c.exact:
             scale, cut = c.number(self.noise.scale), c.number("threshold + 5") - 5
             with precision(128):
@@ -276,7 +284,7 @@ class NoisyAnswer(NoisyRecord):
         return self.noise.mechanism(scale)
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
-        """Sums over a grid give E[m^β] − 1 for β = α and 1 − α; the larger is the truth."""
+        """Sum E[m^β] − 1 over a grid for β = α and 1 − α; the larger is the truth."""
         scale, rate = c.numbers[self.noise.scale], c.numbers["gamma"]
         if alpha == INFINITY:
             ratio = np.expm1(self.noise.curve(scale, INFINITY))
@@ -314,7 +322,7 @@ class NoisyLaws(NoisyAnswer):
 
 
 def _powers(rate: arb, alpha: arb) -> tuple[RatioIntegrand, RatioIntegrand]:
-    """m^β − 1 − βu for β = α and β = 1−α."""
+    """m^β − 1 − βu for β = α and β = 1−α, α > 1"""
     lam = alpha - 1
 
     def power(order: arb) -> Callable[[acb, acb], acb]:
@@ -327,7 +335,7 @@ def _powers(rate: arb, alpha: arb) -> tuple[RatioIntegrand, RatioIntegrand]:
 
 
 def _entropies(rate: arb) -> tuple[RatioIntegrand, RatioIntegrand]:
-    """m log m − u and u − log m."""
+    """m log m − u and u − log m, of the two directions at order 1"""
     return (
         RatioIntegrand(lambda u, log_m: (1 + u) * log_m - u, rate, arb(1), arb(2)),
         RatioIntegrand(lambda u, log_m: u - log_m, -(-rate).log1p(), arb(1), arb(1)),

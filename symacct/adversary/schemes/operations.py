@@ -124,7 +124,7 @@ class Coin(Worded, TwoMechanisms):
 
 
 class Channel(Scheme):
-    """P and Q sent through a random function of the outcome."""
+    """P and Q sent through a random function of the outcome, a law for each outcome."""
 
     name = "post-processing by a channel"
     about = "PostProcess"
@@ -234,7 +234,7 @@ class Averages(Scheme):
         return [(self.average(c, p1, p2), self.average(c, q1, q2))]
 
     def average(self, c: Candidates, a: Law, b: Law) -> Law:
-        """(a + b)/2"""
+        """(a + b)/2, exactly for Fractions"""
         return (a + b) * (Fraction(1, 2) if c.exact else 0.5)
 
     def admits(self, c: Candidates, alpha: Order) -> Number:
@@ -263,7 +263,7 @@ class Allocated(Worded):
 
 
 def side_by_side(*laws: Law) -> Law:
-    """The law of independent outcomes, one of each law."""
+    """Make the law of independent outcomes, one of each law."""
     joint, *rest = laws
     for law in rest:
         joint = (joint[:, :, None] * law[:, None, :]).reshape(len(law), -1)
@@ -291,7 +291,10 @@ SCHEMES: tuple[Scheme, ...] = (
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """The parameters of many laws at once, in place of the law of one candidate."""
+    """The parameters of the laws of many candidates at once, where one candidate has one law.
+
+    Those that a law does not have are None.
+    """
 
     eta: Fraction | None = None
     n: Fraction | None = None
@@ -302,10 +305,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class Repeated(Scheme):
-    """The outcomes in their order from worst to best.
+    """The best outcome of a random number of runs; outcomes are in their order, worst first.
 
-    The number of runs is Poisson where neither η is given, of truncated negative binomial laws, nor
-    n, of binomial ones.
+    The number of runs is truncated negative binomial if `eta` (η) is given, binomial if `n` is, and
+    else Poisson. The truth is the larger of both directions, by balls.
     """
 
     eta: Fraction | None = None
@@ -327,7 +330,7 @@ class Repeated(Scheme):
         return (("rate", 0.05, 30.0),) if self.eta is None else (RATE,)
 
     def counts(self, c: Candidates) -> Any:
-        """The law of the number of runs, or those of all candidates."""
+        """Return the law of the number of runs, or those of all candidates."""
         if not c.exact:
             return Counts(self.eta, self.n, **{name: x[:, 0] for name, x in c.numbers.items()})
         if self.n is not None:
@@ -340,7 +343,7 @@ class Repeated(Scheme):
         return {"runs": self.counts(c)}
 
     def best_outcomes(self, ctx: Arithmetic, law: Iterable[Number], runs: Any) -> list[Number]:
-        """The chances that each outcome is the best one, after that of no run at all."""
+        """Compute the chance of no run at all, and then of each outcome being the best one."""
         below = [ctx.number(0)]
         for share in law:
             below.append(below[-1] + share)
@@ -348,7 +351,7 @@ class Repeated(Scheme):
         return [chances[0], *(high - low for low, high in pairwise(chances))]
 
     def generating(self, ctx: Arithmetic, x: Number, runs: Any) -> Number:
-        """E[x^K]"""
+        """E[x^K], K the number of runs"""
         if self.n is not None:
             return ctx.exp(ctx.number(self.n) * ctx.log1p(ctx.number(runs.theta) * (x - 1)))
         if self.eta is None:
@@ -366,6 +369,7 @@ class Repeated(Scheme):
             return np.maximum(divergence(p, q, alpha), divergence(q, p, alpha))
 
     def _arrays(self, c: Candidates, law: Law) -> Law:
+        """Compute the law of the best outcome of each candidate; no run may be an outcome."""
         chances = self.best_outcomes(ARRAYS, np.asarray(law, dtype=float).T, self.counts(c))
         kept = chances if self.eta is None else chances[1:]
         return np.stack([np.broadcast_to(x, len(law)) for x in kept], axis=1)
@@ -379,7 +383,10 @@ class Repeated(Scheme):
 
 
 def _divergence(p: list[arb], q: list[arb], alpha: Order) -> arb:
-    """D_α of laws in balls, outcome by outcome."""
+    """Enclose D_α(P‖Q), 1 <= α <= ∞, of two laws whose outcomes have balls of positive numbers.
+
+    The laws have to sum to 1: the formula takes that off. A ball that holds 0 makes it NaN.
+    """
     logs = [(a / b).log() for a, b in zip(p, q, strict=True)]
     if alpha == INFINITY:
         return BALL.maximum(*logs)

@@ -291,7 +291,7 @@ REPLACED: tuple[Scheme, ...] = (
 
 
 def left_out(scheme: Scheme) -> Scheme:
-    """The scheme for samples of a fixed size: another record in the place of the one left out."""
+    """Copy the scheme for samples of a fixed size, with another record for the one left out."""
     return scheme.called(
         scheme.name.replace("Poisson", LEFT_OUT),
         about="SubsampleWithoutReplacement",
@@ -333,6 +333,7 @@ class PureClassPoisson(PureClass, RecordReplaced):
 
 
 def _log(ratio: Fraction) -> sympy.Expr:
+    """Return log of a ratio, exactly."""
     return sympy.log(sympy.Rational(ratio.numerator, ratio.denominator))
 
 
@@ -348,7 +349,7 @@ class FavouritesAttained(Replaced):
         return (2,)
 
     def odds(self, c: Candidates) -> Number:
-        """The larger probability over the smaller."""
+        """Compute the larger probability over the smaller."""
         return largest_ratio((c.laws[0], reversed_law(c.laws[0])))
 
     def base(self, c: Candidates) -> list[Pair]:
@@ -386,7 +387,7 @@ class AntitheticAttained(FavouritesAttained):
 
 
 def biased_response(answer: int, odds: Number, answers: int = 3) -> Law:
-    """k-ary randomized response: one answer `odds` times as likely as each other one."""
+    """Make k-ary randomized response: one answer is `odds` times as likely as each other one."""
     weights = [odds if i == answer else odds / odds for i in range(answers)]
     law: Law = np.concatenate(weights, axis=1) / (odds + answers - 1)
     return law

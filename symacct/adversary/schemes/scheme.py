@@ -29,7 +29,7 @@ from symacct.kernel.evaluation import Evaluation
 from symacct.kernel.exact import Order
 from symacct.kernel.node import Node, kinds
 
-#: The relation that each sampling's neighbours are of, where nothing else is said.
+#: Each sampling's neighbours are of this relation, where nothing else is said.
 USUAL_RELATION = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
 
 #: The operations whose theorems have conditions on the mechanism.
@@ -37,15 +37,15 @@ _WITH_CONDITIONS = {*USUAL_RELATION, "GroupPrivacy", "RandomAllocation", "Repeat
 
 BOTH_SIDES = (Kind.UPPER, Kind.LOWER)
 
-#: What a sample of a fixed size under add/remove is called.
+#: A sample of a fixed size under add/remove is called this.
 LEFT_OUT = "fixed size, a record more or less"
 
-#: The sampling rate γ is drawn from here, on a logarithmic scale.
+#: The sampling rate γ is drawn between these two, on a logarithmic scale.
 RATE = ("gamma", 0.001, 1.0)
 
 
 def both(*pairs: Pair) -> list[Pair]:
-    """The pairs in both orders."""
+    """List the pairs in both orders."""
     return [ordered for p, q in pairs for ordered in ((p, q), (q, p))]
 
 
@@ -56,27 +56,29 @@ def mixed(rate: Number, p: Law, q: Law) -> Law:
 
 
 def reversed_law(p: Law) -> Law:
-    """The outcomes in the opposite order."""
+    """Return the law with its outcomes in the opposite order."""
     return p[:, ::-1]
 
 
 def largest_ratio(laws: tuple[Law, ...]) -> Number:
-    """The largest P/Q over all ordered pairs of the laws: e^{ε(∞)}, shape (candidates, 1)."""
+    """Compute the largest P/Q over all ordered pairs of the laws, e^{ε(∞)}: (candidates, 1)."""
     stacked = np.stack(laws)
     return np.max(np.max(stacked, axis=0) / np.min(stacked, axis=0), axis=1, keepdims=True)
 
 
 class Scheme:
-    """How candidates of one kind are made; see the module."""
+    """How candidates of one kind are made, and what is true of them; see the module."""
 
     name: str
+    #: Statements about this operation are attacked.
     about: str
+    #: An upper bound is attacked by truth > bound, and a lower one by the reverse.
     side: Kind = Kind.UPPER
     #: The relation that the sampled neighbours are of, where it is not the sampling's usual one.
     relation: Adjacency | None = None
     #: (name, smallest, largest) of the numbers drawn, on a logarithmic scale.
     numbers: tuple[tuple[str, float, float], ...] = ()
-    #: Which attributes of the scheme are parameters of the operation.
+    #: These attributes of the scheme are parameters of the operation.
     fixed: ClassVar[tuple[str, ...]] = ()
     #: The orders this scheme can be asked at: None for whatever the theorem speaks of.
     orders: tuple[Order, ...] | None = None
@@ -84,43 +86,44 @@ class Scheme:
     by_moments = True
     #: The assumption is checked by `admits`, not by asking the theorem whether it applies.
     by_condition = False
-    #: Where the bound is not evaluated on arrays: candidates of one generation, and how often each
-    #: counts of the budget.
+    #: A generation has this many candidates where the bound is not evaluated on arrays.
     slow_population = 12
+    #: Each of these counts so many times of the budget.
     slow_cost = 16
-    #: The precision at which truth and bound that are not apart are called equal.
+    #: Truth and bound that are not apart at this many bits are called equal.
     last_bits = 1024
-    #: How many laws are drawn, and what they are called.
+    #: This many laws are drawn.
     drawn = 2
+    #: The laws shown are called this; without names they are numbered.
     names: tuple[str, ...] = ()
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
-        """The number of outcomes of each law."""
+        """Return the number of outcomes of each law."""
         return (outcomes,) * self.drawn
 
     def pair(self, c: Candidates) -> Pair:
-        """P and Q."""
+        """Return P and Q."""
         p, q = c.laws[:2]
         return p, q
 
     def base(self, c: Candidates) -> list[Pair]:
-        """The pairs whose largest divergence is the ε(l) that the bound reads."""
+        """List the pairs whose largest divergence is the ε(l) that the bound reads."""
         return both(self.pair(c))
 
     def result(self, c: Candidates) -> list[Pair]:
-        """The pairs whose largest divergence the statement bounds."""
+        """List the pairs whose largest divergence the statement bounds."""
         return self.base(c)
 
     def admits(self, c: Candidates, alpha: Order) -> Number:
-        """Which candidates meet the assumptions of the statement."""
+        """Which candidates meet the assumptions of the statement? One answer, or one for each."""
         return True
 
     def surely_admits(self, c: Candidates, alpha: Order) -> bool:
-        """Does the exact candidate meet them, proved?"""
+        """Does the exact candidate provably meet the assumptions?"""
         return bool(np.all(self.admits(c, alpha)))
 
     def called(self, name: str, **words: object) -> Self:
-        """This scheme under another name, with these words changed: its side, the operation."""
+        """Copy this scheme under another name, with these attributes changed."""
         other = copy(self)
         vars(other).update(words, name=name)
         return other
@@ -128,15 +131,18 @@ class Scheme:
     # --- what the bound reads
 
     def array_curves(self, c: Candidates) -> ArrayCurve | tuple[ArrayCurve, ...]:
-        """The curve or curves, for the search."""
+        """Return the curve or curves that the bound reads, in float64 for the search."""
         return ArrayCurve.of_pairs(self.base(c))
 
     def premise(self, c: Candidates) -> Node | tuple[Node, ...]:
-        """The mechanism or mechanisms whose curve is read, for the proof."""
+        """Return the mechanism or mechanisms whose curve the bound reads, for the proof."""
         return FiniteLaws.of(self.base(c))
 
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
-        """The operation's parameters, as the bound is given them: exact without an arithmetic."""
+        """Return the operation's parameters, as the bound is given them.
+
+        They are exact without an arithmetic.
+        """
         fixed = {name: getattr(self, name) for name in self.fixed}
         if ctx is not None:
             fixed = {k: ctx.number(x) if isinstance(x, Fraction) else x for k, x in fixed.items()}
@@ -144,7 +150,10 @@ class Scheme:
         return {**fixed, **drawn}
 
     def operation(self, c: Candidates) -> Node | None:
-        """The operation on the premise, to ask a theorem whether it applies."""
+        """Make the operation on the premise, to ask a theorem whether it applies.
+
+        None stands for an operation whose theorems have no conditions.
+        """
         if self.about not in _WITH_CONDITIONS:
             return None
         relation = () if self.relation is None else (self.relation,)
@@ -155,19 +164,19 @@ class Scheme:
     # --- what is true
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
-        """The truth of each candidate in float64."""
+        """Compute the truth of each candidate in float64, for the search."""
         return np.max([divergence(p, q, alpha) for p, q in self.result(c)], axis=0)
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
-        """The truth of the exact candidate as a ball."""
+        """Enclose the truth of the exact candidate in a ball, for the proof."""
         return evaluated(FiniteLaws.of(self.result(c)), alpha)
 
     def shown(self, c: Candidates) -> tuple[Law, ...]:
-        """The laws of the exact candidate to show, in the order of `names`."""
+        """List the laws of the exact candidate to show, in the order of `names`."""
         return c.laws
 
     def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
-        """The candidate's laws as `shown`, each with its name."""
+        """List the candidate's laws as `shown`, each with its name."""
         shown = self.shown(c)
         names = self.names or tuple(f"law {i + 1}" for i in range(len(shown)))
         return tuple(zip(names, map(fractions, shown), strict=True))
@@ -177,7 +186,7 @@ class TwoMechanisms(Scheme):
     """A scheme of an operation on two mechanisms, each with pairs of its own."""
 
     def bases(self, c: Candidates) -> list[list[Pair]]:
-        """The pairs of each of the two mechanisms."""
+        """List the pairs of each of the two mechanisms."""
         raise NotImplementedError
 
     def array_curves(self, c: Candidates) -> tuple[ArrayCurve, ...]:
@@ -198,13 +207,13 @@ class Worded(Scheme):
 
 
 def evaluated(node: Node, alpha: Order) -> arb:
-    """The value of a node's curve at the current precision."""
+    """Enclose the value of a node's curve at the current precision."""
     value: arb = Evaluation(BALL).curve(node)(alpha)
     return value
 
 
 def _plain(c: Candidates, name: str, ctx: Arithmetic | None) -> Number:
-    """A number: an array of one axis in float64, exact or in the arithmetic otherwise."""
+    """Return a number: an array of one axis in float64, else exact or in the arithmetic."""
     if not c.exact:
         return c.numbers[name][:, 0]
     return c.number(name) if ctx is None else ctx.number(c.number(name))
