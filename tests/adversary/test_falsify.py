@@ -8,11 +8,12 @@ import mpmath
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from flint import arb
 
 from symacct import DomainError, Kind, Theorem, falsify, theorems
 from symacct.adversary.candidates import Candidates
 from symacct.adversary.claims import CLAIMS
-from symacct.adversary.schemes.noise import NOISES, NoisyAnswer
+from symacct.adversary.schemes.noise import NOISES, NoisyAnswer, _beyond
 from symacct.adversary.search import Ruler, samples, tasks
 from symacct.cli import main
 from symacct.kernel.arithmetic.ball import precision
@@ -486,3 +487,23 @@ def test_every_ruler_measures_in_floats_at_orders_that_are_fractions(theorem):
         ruler = Ruler(task) if isinstance(task.alpha, Fraction) else None
         if ruler is not None and ruler.vectorised:
             assert ruler(samples(task.scheme, 3)).dtype == float, (task.scheme.name, task.alpha)
+
+
+@pytest.mark.parametrize(
+    ("rate", "shift", "order"), [(1 / 3, 2, 1), (1 / 3, 2, 3), (0.9, 0.5, 2.5), (0.01, 3, 8)]
+)
+def test_what_an_integral_of_opposite_normals_leaves_out_is_bounded(rate, shift, order):
+    """Its bound is above the two tails, here from a near place on."""
+    rate, shift, order, reach = map(MP.mpf, (rate, shift, order, shift + 1.5))
+
+    def integrand(z):
+        m, n = (1 + rate * MP.expm1(s * shift * z - shift**2 / 2) for s in (1, -1))
+        r = m / n
+        rise = r * MP.log(r) - r + 1 if order == 1 else r**order - 1 - order * (r - 1)
+        return n * rise * MP.npdf(z)
+
+    stretches = [MP.linspace(*ends, 9) for ends in ((reach, reach + 40), (-reach - 40, -reach))]
+    left_out = sum(MP.quad(integrand, stretch) for stretch in stretches)
+    power = 2 if order == 1 else order
+    bound = _beyond(*(arb(str(x)) for x in (power, rate, shift, reach)))
+    assert 0 < left_out < MP.mpf(bound.lower().str(20, radius=False))

@@ -397,7 +397,7 @@ class OppositeNormals(NoisyRecord):
         return np.log1p(total) / (a - 1) if a > 1 else total
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
-        """The integral of n(r^α − 1 − α(r−1)) under N(0, 1) is e^{(α−1)D} − 1."""
+        """Enclose D, where the integral of n(r^α − 1 − α(r−1)) under N(0, 1) is e^{(α−1)D} − 1."""
         rate, shift = ball(c.number("gamma")), 1 / ball(c.number("sigma"))
         order = ball(Fraction(alpha))
         reach = (2 * arb(2).log() * (ctx.prec + 40)).sqrt() + shift * (order + 2)
@@ -414,7 +414,21 @@ class OppositeNormals(NoisyRecord):
         ends = [-reach.mid(), arb(0), reach.mid()]
         total = sum((integral(integrand, *two).real for two in pairwise(ends)), arb(0))
         total /= (2 * arb.pi()).sqrt()
+        total += up_to(_beyond(arb(2) if alpha == 1 else order, rate, shift, arb(reach.mid())))
         return total if alpha == 1 else total.log1p() / (order - 1)
+
+
+def _beyond(order: arb, rate: arb, shift: arb, reach: arb) -> arb:
+    """Bound E[n(r^α − 1 − α(r−1)); |z| > reach] of records at opposite ends, `order` being α > 1.
+
+    For z > 0 it is m^α n^{1−α} + (α−1)n with m <= e^{δz} and 1−γ <= n <= 1 at most, and for z < 0
+    with m <= 1 and 1−γ <= n <= e^{−δz}. At α = 2 it bounds n(r log r − r + 1) too, since
+    m log(m/n) <= m²/n.
+    """
+    power, rest = (1 - rate) ** (1 - order), order - 1
+    right = power * ((order * shift) ** 2 / 2).exp() * normal_tail(reach - order * shift)
+    left = rest * (shift**2 / 2).exp() * normal_tail(reach - shift)
+    return right + left + (power + rest) * normal_tail(reach)
 
 
 class NormalTriangles(NoisyRecord):
