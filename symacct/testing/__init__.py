@@ -251,8 +251,13 @@ def _fault(
     between = _between(truth)
     if math.isnan(value):
         return f"{where}: found nan, {between}"
-    if math.isinf(value):
-        return f"{where}: found -inf, {between}" if value < 0 else None
+    if value == -math.inf:
+        return f"{where}: found -inf, {between}"
+    if value == math.inf:
+        if loose is None or high == math.inf:
+            return None
+        allowed = f"allowed {float(loose):g} times the best proved bound"
+        return f"{where}: found inf, {allowed}; {between}"
     exactly = Fraction(value)
     if exactly < low * (1 - rounding):
         share = share_text(float(exactly / Fraction(low)), low)

@@ -287,6 +287,9 @@ def test_what_is_too_large_is_told_by_how_much_and_what_was_allowed():
         assert_sound(lambda alpha: 0.024 * alpha, "Gaussian(5)", loose=1.1)
     with pytest.raises(UnsoundError, match=r"1\.10001 times the truth, allowed 1\.1;"):
         assert_sound(lambda alpha: 0.0220002 * alpha, "Gaussian(5)", at=[2], loose=1.1)
+    with pytest.raises(UnsoundError, match=r"found inf, allowed 1\.1 times"):
+        assert_sound(lambda alpha: float("inf"), "Gaussian(5)", at=[2], loose=1.1)
+    assert assert_sound(lambda alpha: float("inf"), "Gaussian(5)", at=[2]) == 1
 
 
 def test_no_bound_may_be_below_the_truth():
