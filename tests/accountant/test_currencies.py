@@ -187,6 +187,8 @@ def test_mu_of_sums_samples_and_groups():
     pure = 2 * normal_quantile(1 / (1 + MP.exp(number("1/10"))))
     assert holds(both.gdp(), MP.sqrt(MP.mpf(3) / 25 + pure**2), 30, trusted=60)
     assert both.gdp().claim.kind is Kind.UPPER
+    with pytest.raises(PrecisionError, match="digits: found 0"):
+        both.gdp(digits=0)
     assert holds((3 * Gaussian(5) + Gaussian(2)).gdp(), MP.sqrt(MP.mpf(37) / 100), 30, trusted=60)
     assert (3 * Gaussian(5) + Gaussian(2)).gdp().claim.kind is Kind.EXACT
     sampled = PoissonSubsample(Gaussian(2), "1/10").gdp()

@@ -68,6 +68,7 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     4.75760 1.56848
     """
     node, floor = as_node(m, "gdp").rewritten, rational(least_error, "gdp, least_error")
+    digits = None if digits is None else arguments.digits(digits)
     refuse_symbols(m)
     if node.claim.kind is Kind.LOWER:
         raise SoundnessError(
