@@ -39,16 +39,22 @@ from symacct.operations import Compose
 from symacct.text import from_json, to_json
 from symacct.text.json_documents import is_format, read_json
 
-#: The orders that share δ where none are given; ∞ takes no share, and is always among them.
+#: These orders share δ where none are given; ∞ takes no share, and is always among them.
 ORDERS = (Fraction(3, 2), 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
-_FORMAT = 1  # of the JSON documents
-_FIRST_BITS = 128  # of the balls by which a budget is compared; more if they do not decide
-_RHO_DIGITS = (10, 30, 120)  # of ρ, until the budget is decided on
+#: JSON documents have this number of their format.
+_FORMAT = 1
+#: A budget is compared by balls of this many bits, and of more if they do not decide.
+_FIRST_BITS = 128
+#: ρ is asked to so many significant digits, one after the other, until the budget is decided.
+_RHO_DIGITS = (10, 30, 120)
 
 
 # Proved in docs/proofs/conversions.md, Lemma supermartingale.
 class Adaptive:
-    """What was run so far, and the orders at which it is looked at."""
+    """What was run so far, and the orders at which it is looked at.
+
+    δ is divided equally among the finite orders. `spent` is what was run before, or None.
+    """
 
     #: The name of the conversion at each order.
     conversion: str
@@ -73,7 +79,10 @@ class Adaptive:
 
     # Proved in docs/proofs/conversions.md, Lemma total-bound.
     def _with(self, m: Node) -> Node:
-        """All that was run and `m`; errors where that has no certified upper bound."""
+        """Compose all that was run and `m`.
+
+        Raises DomainError for open symbols, and SoundnessError without a certified upper bound.
+        """
         total = Compose(self._spent, as_node(m, f"{type(self).__name__}, mechanism"))
         if total.free_symbols:
             symbols = ", ".join(sorted(map(str, total.free_symbols)))
@@ -91,7 +100,10 @@ class Adaptive:
         return total
 
     def _converted(self, total: Node, alpha: Order) -> arb:
-        """The ε that the curve gives at α for the order's share of δ, at flint's precision."""
+        """Enclose the ε that the curve gives at α for the order's share of δ.
+
+        At ∞, and where the curve is infinite, it is ε(α) itself.
+        """
         value: arb = Evaluation(BALL).curve(total)(alpha)
         if alpha == INFINITY or BALL.is_infinite(value):
             return value
@@ -102,12 +114,12 @@ class Adaptive:
         return epsilon
 
     def _arguments(self) -> dict[str, Any]:
-        """The arguments of the constructor that make this object again."""
+        """Return the arguments of the constructor that make this object again."""
         finite = [alpha for alpha in self.orders if alpha != INFINITY]
         return {"delta": self.delta, "orders": finite, "spent": self._spent}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, or what a pickle gives back, goes on by itself from what was spent so far."""
+        """Copy and pickle by JSON: a copy goes on by itself from what was spent so far."""
         return _again, (type(self), self.to_json())
 
     def __repr__(self) -> str:
@@ -115,7 +127,7 @@ class Adaptive:
         return f"{type(self).__name__}({stated}, spent={self._spent!r})"
 
     def _written(self) -> dict[str, Any]:
-        """The arguments as text, but for what was spent."""
+        """Return the arguments as text, but for what was spent."""
         stated = self._arguments()
         fields: dict[str, Any] = {k: text(v) for k, v in stated.items() if isinstance(v, Fraction)}
         if "orders" in stated:
@@ -123,18 +135,18 @@ class Adaptive:
         return fields
 
     def to_json(self) -> str:
-        """All of it as JSON."""
+        """Write the budget or meter, with what was spent, as JSON."""
         written = self._written() | {"spent": json.loads(to_json(self._spent))}
         return json.dumps({"symacct": _FORMAT, type(self).__name__: written}, ensure_ascii=False)
 
     @classmethod
     def _forms(cls) -> tuple[set[str], ...]:
-        """The arguments that a document may state together."""
+        """List the sets of arguments that a document may state together."""
         return ({"delta", "orders", "spent"},)
 
     @classmethod
     def from_json(cls, document: str) -> Self:
-        """What `to_json` wrote; ParseError, LimitError or DomainError for anything else."""
+        """Read what `to_json` wrote; ParseError, LimitError or DomainError for anything else."""
         name = cls.__name__
         if not isinstance(document, str):
             raise ParseError(f"{name}, JSON: found {type(document).__name__}, needed text")
@@ -233,7 +245,7 @@ class Filter(Adaptive):
             self._spent = total
 
     def left(self, m: Node) -> int | float:
-        """How many further runs of m the budget admits; ∞ if m costs nothing."""
+        """Count how many further runs of m the budget admits now; ∞ if m costs nothing."""
         with self._lock:
             if exact_pure(as_node(m, "Filter, mechanism"), None) == 0:
                 return INFINITY
@@ -251,7 +263,10 @@ class Filter(Adaptive):
         return self._holds(self._with(Compose({m: runs})))
 
     def _holds(self, total: Node) -> bool:
-        """Is the ε of the curve at one of the orders certainly no more than the budget?"""
+        """Is the ε of the curve at one of the orders proved to be at most the budget?
+
+        PrecisionError where that is not decided.
+        """
         if self.rho is not None:
             return self._holds_at_all_orders(total, self.rho)
         pure = exact_pure(total, None)
@@ -266,7 +281,10 @@ class Filter(Adaptive):
 
     # Proved in docs/proofs/conversions.md, Lemma rho-filter.
     def _holds_at_all_orders(self, total: Node, rho: Fraction) -> bool:
-        """Is ε(α) <= ρα proved at every α, which is so of all subsets of the runs then as well?"""
+        """Is ε(α) <= ρα proved at every α? It is then so of all subsets of the runs.
+
+        A ρ that is not of kind exact is no more than an upper bound: it decides against the run.
+        """
         for digits in _RHO_DIGITS:
             rho_of_total = concentrated.zcdp(total, digits)
             if exact(rho_of_total.upper) <= rho:
@@ -314,7 +332,7 @@ class Odometer(Adaptive):
             self._spent = self._with(m)
 
     def epsilon(self, digits: int = 30) -> Enclosure:
-        """The reading as an Enclosure of kind `upper`: the smallest over the orders."""
+        """Read the meter: an Enclosure of kind `upper`, the smallest ε over the orders, in nats."""
         total = self._spent
 
         def reading(_: Accountant) -> tuple[arb, Claim]:
@@ -326,7 +344,10 @@ class Odometer(Adaptive):
 
 
 def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> bool:
-    """Is one of the values at most the limit? Decided, at a precision doubled until it is."""
+    """Is one of the values at most the limit? The precision is doubled until that is decided.
+
+    PrecisionError at the limit on bits.
+    """
     for bits in doubled(_FIRST_BITS):
         with precision(bits):
             most = BALL.number(limit)
@@ -341,7 +362,10 @@ def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> 
 
 
 def _orders(asked_orders: Iterable[Numeric], delta: Fraction) -> tuple[Order, ...]:
-    """Distinct orders above 1, and ∞; δ = 0 leaves ∞ alone."""
+    """Sort the distinct finite orders, which have to be above 1, and add ∞.
+
+    At δ = 0 there is ∞ alone. DomainError for another order.
+    """
     listed = [order(one) for one in arguments.members(asked_orders, "orders", "[8, 32]")]
     finite = sorted({alpha for alpha in listed if alpha != INFINITY})
     if finite and not finite[0] > 1:
@@ -350,4 +374,5 @@ def _orders(asked_orders: Iterable[Numeric], delta: Fraction) -> tuple[Order, ..
 
 
 def _again(cls: type[Adaptive], document: str) -> Adaptive:
+    """Make an object from its JSON again, for copies and pickles."""
     return cls.from_json(document)

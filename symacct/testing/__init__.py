@@ -27,14 +27,20 @@ from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplac
 from symacct.text import parse
 from symacct.verify.judging.bounds import Bound, decimal_text, ends, share_text
 
-#: Whole and fractional orders from next to 1 to large.
+#: ε(α) is held to the truth at these orders, from next to 1 to large, where none are given.
 ORDERS = ("1.00000001", "1.01", "1.5", "2", "2.5", "3", "8", "10.5", "64", "256.5", "1024")
+#: ε(δ) is held to it at these δ.
 DELTAS = ("1e-5", "1e-8")
+#: δ(ε) is held to it at these ε, in nats.
 EPSILONS = ("0.1", "1")
-_DIGITS = 20  # significant digits of a truth, some more than a float64 has
-_CLOSE = 1e-3  # how far a truth is from certain that is known to so many digits
-_FLOAT_DIGITS = 15  # of a quotient of two ends that no float64 tells from 1
-_PROFILE_DIGITS = 14  # as far as a float64 goes
+#: A truth has this many significant digits, some more than a float64 has.
+_DIGITS = 20
+#: The width of a truth is told in digits where its two ends differ by less than this share.
+_CLOSE_SHARE = 1e-3
+#: A truth whose ends no float64 tells apart is said to be known to this many digits.
+_FLOAT_DIGITS = 15
+#: An exact profile is asked to this many significant digits, as far as a float64 goes.
+_PROFILE_DIGITS = 14
 
 
 class UnsoundError(AssertionError):
@@ -58,7 +64,7 @@ class Checked(int):
 
     def __repr__(self) -> str:
         known = f"up to a factor of {self.width:.6g}"
-        if self.width < 1 + _CLOSE:
+        if self.width < 1 + _CLOSE_SHARE:
             digits = _FLOAT_DIGITS if self.width == 1 else -math.ceil(math.log10(self.width - 1))
             known = f"to {digits} digits"
         return f"{int(self)} values, each held to a truth that is known {known}"
@@ -129,7 +135,7 @@ def assert_sound(
 
 
 def _value(function: Callable[[float], Any], x: float, where: str, whole: bool) -> Any:
-    """Evaluates the function at x; an error between whole orders names the remedy."""
+    """Evaluates the function at x; with `whole`, an error between whole orders names the remedy."""
     try:
         return function(x)
     except Exception as error:
@@ -179,6 +185,7 @@ def _truth(
 
 
 def _renyi(accountant: Accountant, m: Node, alpha: Fraction) -> tuple[Bound, Bound]:
+    """Computes a lower bound of ε(α), which is 0 if none is known, and the best proved bound."""
     value = accountant.rdp(m, alpha)
     low, high = ends(value)
     if value.claim.kind is Kind.EXACT:
@@ -190,7 +197,7 @@ def _renyi(accountant: Accountant, m: Node, alpha: Fraction) -> tuple[Bound, Bou
 
 
 def _upper_end(ask: Callable[..., Guarantee], m: Node, x: Fraction) -> Bound:
-    """The upper end of the exact profile, where the laws are known."""
+    """Computes the upper end of the exact profile; ∞ where it is not known."""
     try:
         return ends(ask(m, x, "exact", digits=_PROFILE_DIGITS).asked)[1]
     except SymacctError:
@@ -198,7 +205,10 @@ def _upper_end(ask: Callable[..., Guarantee], m: Node, x: Fraction) -> Bound:
 
 
 def _lower_end(accountant: Accountant, m: Node, what: str, x: Fraction) -> Bound:
-    """The lower end of the exact profile, or of what post-processing leaves of it."""
+    """Computes the lower end of the exact profile, or of what post-processing leaves of it.
+
+    It is 0 where nothing is known.
+    """
     ask = accountant.lower_epsilon if what == "epsilon" else accountant.lower_delta
     try:
         return ends(ask(m, x, _PROFILE_DIGITS))[0]
@@ -207,13 +217,14 @@ def _lower_end(accountant: Accountant, m: Node, what: str, x: Fraction) -> Bound
 
 
 def _undecided(value: float, truth: tuple[Bound, Bound], share: Fraction, most: Fraction) -> bool:
-    """Is it below the best proved bound, where that is so far above the lower one?"""
+    """Is the value below the best proved bound, where that is above `most` times the lower one?"""
     low, high = truth
     proved = value == math.inf or (high != math.inf and Fraction(value) >= high * (1 - share))
     return not proved and (high == math.inf or bool(high > low * most))
 
 
 def _width(truth: tuple[Bound, Bound]) -> float:
+    """Computes the quotient of the two ends; ∞ where it is no number."""
     low, high = truth
     if low in (0, math.inf) or high == math.inf:
         return 1.0 if low == high else math.inf
@@ -221,11 +232,13 @@ def _width(truth: tuple[Bound, Bound]) -> float:
 
 
 def _between(truth: tuple[Bound, Bound]) -> str:
+    """Says between which ends the truth is, rounded outwards."""
     low, high = truth
     return f"the truth is in [{decimal_text(low, False, 17)}, {decimal_text(high, True, 17)}]"
 
 
 def _float(value: Any, where: str) -> float:
+    """Reads a value as a float; DomainError for what is none."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -233,7 +246,7 @@ def _float(value: Any, where: str) -> float:
 
 
 def _more_than(loose: Fraction, times: Fraction) -> str:
-    """The digits, from three on, that show that it is more than `loose`."""
+    """Writes `times` with so many digits, from three on, that it shows to be more than `loose`."""
     texts = (decimal_text(times, False, digits) for digits in count(3))
     return next(text for text in texts if Fraction(text) > loose)
 

@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """A test more for each peer."""
+    """Adds one test for each peer."""
     peers = config.getoption("--symacct")
     items.extend(Verified.from_parent(session, name=f"symacct[{p}]", peer=p) for p in peers)
 
@@ -83,11 +83,11 @@ class Verified(pytest.Item):
         return Judgement(report, option("--symacct-fail-on"), findings, allowed)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What was found, without our frames."""
+        """Shows what was found, without our frames."""
         if isinstance(excinfo.value, NotSoundError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """The test's name."""
+        """Gives the test's name."""
         return self.path, None, self.name

@@ -31,16 +31,21 @@ from symacct.kernel.sums.balls import ball
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
 
-_MOST_ORDERS = 5_000  # orders at which ε(α)/α is looked at before the search gives up
-_TIMES = 4  # times the bits of the answer, which K at orders next to 1 loses
+#: ε(α)/α is looked at this many orders before the search gives up with a PrecisionError.
+_MOST_ORDERS = 5_000
+#: The search computes with this many times the bits of the answer: K = (α−1)ε(α) at orders next to
+#: 1, and chords of cells next to a maximum, lose some. Balls stay sound whatever it is.
+_BITS_FACTOR = 4
 
 
 @question(Node, "zcdp")
 def zcdp(m: Node, digits: int = 10) -> Bound:
-    """The smallest ρ with ε(α) <= ρα for every α > 1: ρ-zCDP.
+    """Find the smallest ρ with ε(α) <= ρα for every α > 1: ρ-zCDP, rounded up.
 
     It is ε(1), to any digits, for most noise and its sums; else the largest ε(α)/α is searched
-    for, and proved. Raises AssumptionError where no finite one is known; `tcdp` is for them.
+    for, and proved. It is of kind `upper` for a sum or a sample that is bounded by its parts.
+    Raises AssumptionError where no finite one is known, for which `tcdp` is, and SoundnessError for
+    a lower bound.
 
     >>> from symacct import Gaussian, Laplace
     >>> print((Gaussian(5) + Laplace(2)).zcdp())
@@ -58,21 +63,25 @@ def zcdp(m: Node, digits: int = 10) -> Bound:
 
 
 def zcdp_at_once(m: Node, digits: int = 10) -> Bound | None:
-    """ρ of the node where ε(1) is it, which is as for a line; None where it would be searched."""
+    """Find the ρ of the node where it is ε(1); None where it would have to be searched for."""
     return zcdp(m, digits) if m.rewritten.steepest_up_to == INFINITY else None
 
 
 def zcdp_in_fractions(m: Node) -> Fraction | None:
-    """ρ of the node where it is ε(1) and a rational number, which no ball shows; else None."""
+    """Find the ρ of the node where it is ε(1) and a rational number, which no ball shows.
+
+    None stands for any other.
+    """
     node = m.rewritten
     return in_fractions(node, 1, Kind.UPPER, None) if node.steepest_up_to == INFINITY else None
 
 
 @question(Node, "tcdp")
 def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
-    """The smallest ρ with ε(α) <= ρα for 1 < α <= ω: (ρ, ω)-tCDP; ω > 1 is rational.
+    """Find the smallest ρ with ε(α) <= ρα for 1 < α <= ω, rounded up: (ρ, ω)-tCDP.
 
-    Raises AssumptionError where ε(ω) is infinite.
+    `omega` is a rational number > 1. Raises AssumptionError where ε(ω) is infinite, and
+    SoundnessError for a lower bound.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> print(PoissonSubsample(Gaussian(1), "1/100").tcdp(4))
@@ -99,18 +108,21 @@ def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
 
 
 def _short(enclosure: Enclosure, node: Node, last: Order) -> Enclosure:
-    """The number as the decimal that it is, where it is ε(1), a fraction of so few digits."""
+    """Return the number as a decimal where it is ε(1) and that is one, else as it is."""
     is_at_one = last <= node.steepest_up_to
     return as_decimal(enclosure, node, 1, Kind.UPPER, None) if is_at_one else enclosure
 
 
 def _precisely() -> AbstractContextManager[None]:
-    """More bits: of K at orders next to 1, and of chords of cells next to a maximum."""
-    return precision(_TIMES * BALL.bits)
+    """Compute with more bits than the answer has, which the search loses."""
+    return precision(_BITS_FACTOR * BALL.bits)
 
 
 def _node_and_claim(m: Node, name: str) -> tuple[Node, Claim]:
-    """The node that theorems are asked about, and what is claimed of its curve."""
+    """Return the node that theorems are asked about, and what is claimed of its curve.
+
+    Raises DomainError for open symbols, and SoundnessError for a lower bound.
+    """
     node = as_node(m, name).rewritten
     refuse_symbols(m)
     if node.claim.kind is Kind.LOWER:
@@ -119,7 +131,10 @@ def _node_and_claim(m: Node, name: str) -> tuple[Node, Claim]:
 
 
 def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, Kind]:
-    """The largest ε(α)/α over all orders, or a bound of it by the parts of the node."""
+    """Enclose the largest ε(α)/α over all orders, or bound it from above by the parts of the node.
+
+    The kind says which of the two. Raises AssumptionError where neither is known.
+    """
     curve = accountant.curve(node)
     if node.steepest_up_to == INFINITY:
         return _at_one(node), Kind.EXACT
@@ -144,13 +159,13 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
 
 
 def _at_one(node: Node) -> arb:
-    """ε(1) by its formula, of which the slope is proved, and not of what is known more sharply."""
+    """Enclose ε(1) by the curve's formula, whose slope is proved, and not by a sharper bound."""
     value: arb = FormulaEvaluation(BALL).curve(node)(1)
     return value
 
 
 def _last(curve: NodeCurve, pure: arb) -> Fraction:
-    """λ from which on ε(∞)/(λ+1) is below ε(2)/2."""
+    """Compute a λ from which on ε(∞)/(λ+1) is below ε(2)/2; ε(2) > 0."""
     return rational((2 * pure / curve(2)).upper())
 
 
@@ -163,7 +178,10 @@ class _Point(NamedTuple):
 
 
 def _largest(curve: NodeCurve, last: Fraction, digits: int) -> arb:
-    """The largest ε(1+λ)/(1+λ) over 0 < λ <= last, to the digits: cells halved where it may be."""
+    """Enclose the largest ε(1+λ)/(1+λ) over 0 < λ <= last, by halving cells where it may be.
+
+    It is enclosed to `digits` + 2 digits; PrecisionError after `_MOST_ORDERS` orders.
+    """
 
     def point(lam: Fraction) -> _Point:
         value = curve(1 + lam)
@@ -186,7 +204,10 @@ def _largest(curve: NodeCurve, last: Fraction, digits: int) -> arb:
 
 
 class _ChordCell:
-    """Between two points, what ε(α)/α is at most: K lies below its chord, ε(α) rises from 1."""
+    """An interval of λ with a bound `most` on ε(α)/α there, sorted by the largest bound first.
+
+    K(λ) lies below its chord, and ε(α) rises: from λ = 0 on that alone bounds the cell.
+    """
 
     def __init__(self, left: _Point, right: _Point) -> None:
         self.left, self.right = left, right
@@ -197,7 +218,10 @@ class _ChordCell:
         return self.height > other.height
 
     def _by_chord(self) -> arb:
-        """The largest (sλ − c)/(λ(λ+1)), which is s/(2u+1) at u = (c + √(c² + sc))/s."""
+        """Bound (sλ − c)/(λ(λ+1)) over the cell; it is s/(2u+1) at u = (c + √(c² + sc))/s.
+
+        At a u outside of the cell the larger end bounds it.
+        """
         (a, first, low), (b, second, high) = self.left, self.right
         s = (high - low) / ball(b - a)
         c = (s * ball(a) - low).max(arb(0))
@@ -209,7 +233,7 @@ class _ChordCell:
 
     @property
     def middle(self) -> Fraction:
-        """Nearer to the end 0, at which orders matter by their ratio."""
+        """The place at which the cell is cut: nearer to 0, where orders matter by their ratio."""
         a, b = self.left.lam, self.right.lam
         if b <= 4 * a:
             return (a + b) / 2

@@ -45,13 +45,17 @@ _SOURCES = (
 )
 
 
-_DIGITS, _SEARCHED = 30, 10  # that are given where none are asked for
-_FEW = 3  # that are had of a curve that is nearly Gaussian, where all slopes matter
+#: A μ that has a formula has this many significant digits where none are asked for.
+_DIGITS = 30
+#: A μ that is searched for has this many.
+_SEARCHED_DIGITS = 10
+#: It has this many for a trade-off curve that is nearly Gaussian, where all slopes matter.
+_FEW_DIGITS = 3
 
 
 @question(Node, "gdp")
 def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
-    """A μ for which the mechanism is μ-GDP: as hard to tell as N(μ, 1) from N(0, 1).
+    """Find a μ for which the mechanism is μ-GDP: as hard to tell as N(μ, 1) from N(0, 1).
 
     The smallest, and then of kind `exact`, for sums of Gaussian noise and samples of it, and
     for what has an exact profile and a finite ε(∞). No sample of Gaussian noise has a smaller
@@ -102,8 +106,8 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     return bound(enclosure.known_to_be(_rational(node)), kind)
 
 
-def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
-    """How much more of an attacker's guesses μ-GDP grants than what is known of the node does.
+def regret(m: Node, mu: Bound, digits: int = _SEARCHED_DIGITS) -> Bound:
+    """Compute by how much more often μ-GDP lets an attacker's guess be right than the node does.
 
     The largest difference, over all priors, of the probability that the best guess of who was in
     the data is right; `mu` is what `gdp` gave for m. Where the profile is not known exactly it is
@@ -113,7 +117,7 @@ def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
     known = known_profile(m, "regret")
     kind = known.claim.kind
     heights = HockeySticks(known if kind is Kind.EXACT else profile_below(node))
-    with precision(first_bits(digits + _SEARCHED)):
+    with precision(first_bits(digits + _SEARCHED_DIGITS)):
         difference = arb(0)
         if kind is not Kind.EXACT or heights.gaussian_mu is None:
             difference = largest_regret(
@@ -123,7 +127,10 @@ def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
 
 
 def _searched(known: Profile, node: Node, error: Fraction, digits: int | None) -> Bound:
-    """The smallest μ that the profile allows for tests whose errors are at least `error`."""
+    """Find the smallest μ that the profile allows for tests whose errors are at least `error`.
+
+    Without `digits` it has few where more are not to be had. AssumptionError if no μ holds.
+    """
     heights = HockeySticks(nearest_first(known)[0])
     kind = heights.kind if error else known.claim.kind  # of all tests the hull says as much
     claim = _claim(node, kind, *known.claim.sources)
@@ -134,17 +141,18 @@ def _searched(known: Profile, node: Node, error: Fraction, digits: int | None) -
 
         return bound(certified_number(value, digits, f"gdp of {echo(node)}"), kind)
 
-    return ask(digits) if digits else or_fewer_digits(ask, _SEARCHED)
+    return ask(digits) if digits else or_fewer_digits(ask, _SEARCHED_DIGITS)
 
 
 def or_fewer_digits(ask: Callable[[int], Bound], digits: int) -> Bound:
-    """μ to so many digits, or to few where lines of many slopes do not tell more."""
+    """Ask for so many digits, or for three where a PrecisionError or a limit says no to more."""
     with suppress(PrecisionError, LimitError):
         return ask(digits)
-    return ask(min(digits, _FEW))
+    return ask(min(digits, _FEW_DIGITS))
 
 
 def _finite(mu: arb) -> arb:
+    """Return a μ that is not ∞; AssumptionError for that."""
     if mu == arb("inf"):
         raise AssumptionError(
             "gdp: found a privacy loss without a largest value, for which no μ holds",
@@ -154,6 +162,7 @@ def _finite(mu: arb) -> arb:
 
 
 def _claim(node: Node, kind: Kind, *sources: Source) -> Claim:
+    """State the claim of a number about the node, certified if its curve is."""
     return Claim(
         kind,
         node.claim.adjacency,
@@ -163,15 +172,16 @@ def _claim(node: Node, kind: Kind, *sources: Source) -> Claim:
 
 
 def _kind(node: Node) -> Kind:
-    """Exact for Gaussian noise and its samples, and where the profile is, whatever the curve is."""
+    """Return exact for Gaussian noise, its samples and their sums, else the profile's kind."""
     parts = node.terms if isinstance(node, Compose) else [node]
     return Kind.EXACT if all(map(_has_gaussian_tail, parts)) else profile(node).claim.kind
 
 
 def _is_smallest(node: Node) -> bool:
-    """Is the trade-off curve known, and a Gaussian one touches it, or no smaller one is below it?
+    """Is the μ that has a formula the smallest one for all tests?
 
-    A sample of Gaussian noise needs the μ of all of the data, far out where it is seldom seen.
+    It is where a Gaussian trade-off curve touches the known one, or no smaller one is below. A
+    sample of Gaussian noise needs the μ of all of the data, far out where it is seldom seen.
     """
     if isinstance(node, Compose):
         return all(_has_gaussian_tail(part) for part in node.terms)
@@ -180,14 +190,14 @@ def _is_smallest(node: Node) -> bool:
 
 # Proved in docs/proofs/currencies.md, Lemma sampled-mu.
 def _has_gaussian_tail(node: Node) -> bool:
-    """Is it Gaussian noise, or a sample of it that may hold the record?"""
+    """Is the node Gaussian noise, or a sample of it that may hold the record (γ > 0)?"""
     if isinstance(node, Sampling) and node.is_one_step() and node.gamma != 0:
         return squared_mu(node.mechanism) is not None
     return not isinstance(node, Compose) and squared_mu(node) is not None
 
 
 def squared_mu(node: Node) -> Exact | None:
-    """μ² of Gaussian noise, if its curve is exact, and of sums of such; None of anything else."""
+    """Compute μ² = Σ(Δ/σ)² of sums of Gaussian noise with an exact curve; None for others."""
     if not isinstance(node, Compose):
         noise = law_of(node).normal
         return noise.squared_ratio if noise and node.claim.kind is Kind.EXACT else None
@@ -198,7 +208,10 @@ def squared_mu(node: Node) -> Exact | None:
 
 
 def _rational(node: Node) -> Fraction | None:
-    """μ of sums of Gaussian noise where it is a rational number, which balls never prove."""
+    """Compute the μ of sums of Gaussian noise where it is a rational number, else None.
+
+    Balls never prove that it is one.
+    """
     square = squared_mu(node)
     square = None if square is None else exact(square)
     if not isinstance(square, Fraction):
@@ -208,20 +221,20 @@ def _rational(node: Node) -> Fraction | None:
 
 
 def _smaller_mu(node: Node, accountant: Accountant) -> arb:
-    """The smaller of what the node's parts give and what its ε(∞) gives; ∞ if neither does."""
+    """Enclose the smaller μ of what the node's parts and its ε(∞) give; ∞ if neither does."""
     pure = accountant.curve(node)(INFINITY)
     by_pure = _touching(1 / (1 + pure.exp())) if pure.is_finite() else arb("inf")
     return _mu(node, accountant).min(by_pure)
 
 
 def _touching(error: arb) -> arb:
-    """μ of the Gaussian trade-off curve through (error, error): 2Φ⁻¹(1 − error)."""
+    """Compute the μ of the Gaussian trade-off curve through (error, error): 2Φ⁻¹(1 − error)."""
     return 2 * arb(2).sqrt() * (2 * error).erfcinv()
 
 
 @singledispatch
 def _mu(node: Node, accountant: Accountant) -> arb:
-    """A μ of the node by what it is; ∞ where that says nothing."""
+    """Enclose a μ of the node by what it is; ∞ where that says nothing."""
     law = law_of(node)
     if law.normal is not None:
         return BALL.number(law.normal.squared_ratio).sqrt()
@@ -231,13 +244,13 @@ def _mu(node: Node, accountant: Accountant) -> arb:
 
 @singledispatch
 def _balanced_error(pair: SwappedPair | None) -> arb | None:
-    """α = f(α) of laws whose trade-off curve f touches that Gaussian one; None of any others."""
+    """Compute α = f(α) of laws whose trade-off curve f touches a Gaussian one there, else None."""
     return None
 
 
 @_balanced_error.register
 def _(pair: LaplaceShift) -> arb:
-    """Where α f(α) = e^{−s}/4 its curve is nearest to Gaussian ones at α = f(α)."""
+    """For Laplace noise α f(α) = e^{−s}/4 is nearest to Gaussian curves at α = f(α)."""
     error: arb = (-BALL.number(pair.shift) / 2).exp() / 2
     return error
 
@@ -250,7 +263,7 @@ def _(pair: ResponseLaws) -> arb:
 
 @_mu.register
 def _(node: Compose, accountant: Accountant) -> arb:
-    """μ² adds."""
+    """For a composition μ² adds."""
     squares = (count * _smaller_mu(part, accountant) ** 2 for part, count in node.terms.items())
     return sum(squares, arb(0)).sqrt()
 
@@ -267,5 +280,5 @@ def _(node: PostProcess, accountant: Accountant) -> arb:
 
 @_mu.register
 def _(node: Sampling, accountant: Accountant) -> arb:
-    """A sample that holds the record, or does not, is never worse than all of the data."""
+    """A sample that holds the record once at most is never worse than all of the data."""
     return _smaller_mu(node.mechanism, accountant) if node.is_one_step() else arb("inf")

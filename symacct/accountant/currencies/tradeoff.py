@@ -23,7 +23,7 @@ from symacct.profile.tradeoff import HockeySticks, smallest_second_error
 
 @question(Node, "tradeoff")
 def tradeoff(m: Node, alpha: Numeric, digits: int = 30) -> ErrorBound:
-    """f(α), the least error of the second kind of a test of level α of who was in the data.
+    """Bound f(α), the least error of the second kind of a test of level α, from below.
 
     Either of two neighbours may be the one that is tested for; f-DP's trade-off function is
     the convex hull of f. From the exact privacy profile, or a bound of kind `upper` where no
@@ -50,7 +50,10 @@ def tradeoff(m: Node, alpha: Numeric, digits: int = 30) -> ErrorBound:
 
 
 def known_profile(m: Node, what: str) -> Profile:
-    """The profile of a node; AssumptionError where no dominating pair is known."""
+    """Return the profile of a node; AssumptionError where no dominating pair is known.
+
+    `what` begins the error's message.
+    """
     try:
         return profile(m.rewritten)
     except AssumptionError:
@@ -62,7 +65,10 @@ def known_profile(m: Node, what: str) -> Profile:
 
 
 def nearest_first(known: Profile) -> list[Profile]:
-    """The profiles that are above the truth, first the one that seems the smaller at ε = 1."""
+    """List the profiles above the truth, first the one that floats see as the smaller at ε = 1.
+
+    Each of them is sound by itself.
+    """
     other = known.smoothed
     if other is None:
         return [known]
@@ -74,15 +80,18 @@ def nearest_first(known: Profile) -> list[Profile]:
 #
 # The profile that a Rényi curve implies, of a pair that dominates all that have the curve.
 
-_ANY, _DIGITS = Fraction(1, 2**10), 8  # a δ of which the curve tells an ε, and its digits
+#: A curve is asked for an ε at this δ, only for the claim that comes with it.
+_ANY_DELTA = Fraction(1, 2**10)
+#: This ε has so many digits, which nobody reads.
+_DIGITS = 8
 
 
 class CurveProfile(Profile):
-    """What a Rényi curve alone implies."""
+    """The profile that a Rényi curve alone implies."""
 
 
 def profile_or_curve(m: Node, what: str) -> Profile:
-    """The profile of a node, or where no dominating pair is known what its curve implies."""
+    """Return the profile of a node, or what its curve implies if no dominating pair is known."""
     try:
         return known_profile(m, what)
     except AssumptionError:
@@ -90,11 +99,11 @@ def profile_or_curve(m: Node, what: str) -> Profile:
 
 
 def profile_of_curve(m: Node) -> CurveProfile:
-    """A profile above that of m, by values of δ(ε) from its Rényi curve at some places.
+    """Make a profile above that of m, by values of δ(ε) from its Rényi curve at some places.
 
-    InfiniteError where the curve gives no δ below 1.
+    Raises InfiniteError where the curve gives no δ below 1.
     """
     pair = pair_of_curve(m)
-    claim = default_accountant().epsilon(m, _ANY, "improved", digits=_DIGITS).claim
+    claim = default_accountant().epsilon(m, _ANY_DELTA, "improved", digits=_DIGITS).claim
     made = replace(claim, kind=Kind.UPPER, orders=ALL_ORDERS).by(OF_A_CURVE)
     return CurveProfile([BoundedPair.of_curve(pair, OF_A_CURVE)], made)
