@@ -49,12 +49,14 @@ if TYPE_CHECKING:
 
 # --- every event, by the smallest number that is proved
 
-#: Digits of an answer before it is rounded up to a float, which has no more.
+#: An answer has this many significant digits before it is rounded up to a float, which has no more.
 _DIGITS = 16
-#: dp_accounting's orders.
+#: dp_accounting lists these orders.
 LISTED = (*(1 + Fraction(x, 10) for x in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
-_LOW_ORDER = 2  # at which most curves are finite that are so at all
-_FAR = 1000  # an ε in the place of ∞: δ(ε) falls to the probability of an infinite loss
+#: Most curves that are finite at all are finite at this order: no loss is infinite then.
+_LOW_ORDER = 2
+#: This ε, in nats, is asked in the place of ∞: its δ is above that of ∞, so it stays a bound.
+_FAR_EPSILON = 1000
 
 
 class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it is not installed
@@ -94,12 +96,12 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
 
     @property
     def neighboring_relation(self) -> Any:
-        """The relation that events are read under: dp_accounting's where installed, else a name."""
+        """Events are read under this relation: dp_accounting's where installed, else a name."""
         return their_relation(self._relation)
 
     @property
     def node(self) -> Node:
-        """What was composed."""
+        """The composition of all that was composed."""
         return self._composed
 
     @property
@@ -122,7 +124,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         return True
 
     def compose(self, event: object, count: int = 1) -> Self:
-        """Add `count` runs of an event or a node; raises where it cannot be read."""
+        """Add `count` runs of an event or a node; raises as `from_dp_event` if it is not read."""
         runs = whole(scalar(count), "compose, count")
         self._composed = self._with(event, runs)
         if runs:
@@ -130,7 +132,10 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         return self
 
     def _maybe_compose(self, event: object, count: int, do_compose: bool) -> Any:
-        """What is in the way of composing, in dp_accounting's terms; None where nothing is."""
+        """Return what is in the way of composing, in dp_accounting's terms; None where nothing is.
+
+        It composes if `do_compose` and nothing is.
+        """
         try:
             composed = self._with(event, count)
         except SymacctError as error:
@@ -140,6 +145,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         return None
 
     def _with(self, event: object, count: int) -> Node:
+        """Compose all that was and `count` runs of an event; UnreadRelationError if they clash."""
         node = event if isinstance(event, Node) else self._read(event)
         try:
             return Compose(self._composed, {node: count})
@@ -150,7 +156,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         return from_dp_event(event, self._relation)
 
     def _note(self, event: object, runs: int) -> None:
-        """One entry for equal events in a row: a training run asks 10⁵ times for one step."""
+        """Keep runs for the ledger, equal ones in a row as one: a training run has 10⁵ steps."""
         if self._runs and self._runs[-1][0] == event:
             runs += self._runs.pop()[1]
         self._runs.append((event, runs))
@@ -158,26 +164,26 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     # --- asking
 
     def get_epsilon(self, target_delta: Numeric) -> float:
-        """The smallest ε(δ) over the orders, rounded up; ∞ where there is no privacy."""
+        """Compute the smallest ε(δ) that is proved, rounded up; ∞ where there is no privacy."""
         return self._epsilon(target_delta)[0]
 
     def get_epsilon_and_optimal_order(self, target_delta: Numeric) -> tuple[float, float]:
-        """(ε(δ) rounded up, the order that gives it); DomainError for one beyond float64"""
+        """Compute ε(δ), rounded up, and the order that gives it; DomainError beyond float64."""
         epsilon, order = self._epsilon(target_delta)
         return epsilon, _float_order(order)
 
     def get_delta(self, target_epsilon: Numeric) -> float:
-        """The smallest δ(ε) over the orders, rounded up; 1 where there is no privacy."""
+        """Compute the smallest δ(ε) that is proved, rounded up; 1 where there is no privacy."""
         return self._delta(target_epsilon)[0]
 
     def get_delta_and_optimal_order(self, target_epsilon: Numeric) -> tuple[float, float]:
-        """(δ(ε) rounded up, the order that gives it); DomainError for one beyond float64"""
+        """Compute δ(ε), rounded up, and the order that gives it; DomainError beyond float64."""
         delta, order = self._delta(target_epsilon)
         return delta, _float_order(order)
 
     @property
     def orders(self) -> np.ndarray:
-        """The orders given, as floats; without any those that `rdp` lists."""
+        """The orders given, as floats; without any, those that dp_accounting lists."""
         return np.array([float(alpha) for alpha in self._listed()])
 
     @property
@@ -189,7 +195,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         return self._float(self._accountant.rdp(self._composed, alpha, self._pinned()))
 
     def _pinned(self) -> By:
-        """The theorems named that are about a part of what was composed."""
+        """Name the theorems pinned that are about a part of what was composed; None for none."""
         parts = list(self._composed.walk()) if self._by else []
         about = [
             x
@@ -202,7 +208,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         return self._searched if isinstance(self._searched, tuple) else LISTED
 
     def _epsilon(self, target_delta: Numeric) -> tuple[float, Numeric]:
-        """Every ε is a true one at δ = 1; ∞ is said there, too, of what hides nothing."""
+        """Compute ε(δ) and its order. At δ = 1 it is 0, or ∞ of what hides nothing."""
         delta = delta_or_one(scalar(target_delta), "target_delta")
         if delta == 1:
             return (math.inf if self._hides_nothing else 0.0), INFINITY
@@ -210,12 +216,12 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         return self._ask(self._accountant.epsilon, delta, math.inf, orders)
 
     def _delta(self, target_epsilon: Numeric) -> tuple[float, Numeric]:
-        """At ε = ∞ δ is the probability that the loss is infinite, or what bounds it."""
+        """Compute δ(ε) and its order. At ε = ∞ it bounds the probability of an infinite loss."""
         epsilon = scalar(target_epsilon)
         if is_infinite(epsilon):
             if self._has_finite_losses():
                 return 0.0, INFINITY
-            epsilon = _FAR
+            epsilon = _FAR_EPSILON
         target = nonnegative(epsilon, "target_epsilon")
         return self._ask(self._accountant.delta, target, 1.0, self._searched)
 
@@ -224,12 +230,12 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
 
     @property
     def _hides_nothing(self) -> bool:
-        """Was anything composed that tells the dataset, whatever else is said?"""
+        """Was anything composed that tells the dataset?"""
         node = self._composed
         return NO_PRIVACY in (node.terms if isinstance(node, Compose) else (node,))
 
     def _has_finite_losses(self) -> bool:
-        """Is the curve finite at an order above 1? Then no loss is infinite."""
+        """Is the curve known to be finite at order 2? Then no loss is infinite."""
         try:
             return self._at(_LOW_ORDER) < math.inf
         except SymacctError:
@@ -242,7 +248,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         otherwise: float,
         orders: str | Iterable[Numeric] | None,
     ) -> tuple[float, Numeric]:
-        """The answer and its order; `otherwise` where nothing smaller is true."""
+        """Ask for the answer and its order; it is `otherwise` where nothing smaller is proved."""
         if self._hides_nothing:
             return otherwise, INFINITY
         try:
@@ -258,17 +264,19 @@ def _float_order(alpha: Any) -> float:
 
 # --- dp_accounting's RdpAccountant by its own theorems
 
-#: By what RdpAccountant answers for what is sampled or repeated.
+#: RdpAccountant answers by these theorems for what is sampled or repeated.
 THEOREMS = ("MTZ19-EXACT", "WBK19-T27", "PS22-T2-PRINTED", "PS22-T6-PRINTED")
-#: The relations under which it reads an event that says something under others too, if any.
+#: It reads these events under these relations alone, though they say something under others.
 _RELATIONS: dict[str, tuple[str, ...]] = {
     "PoissonSampledDpEvent": ("add_remove", "replace_special"),
     "SampledWithReplacementDpEvent": (),
     "SampledWithoutReplacementDpEvent": ("replace_one",),
     "SingleEpochTreeAggregationDpEvent": ("replace_special",),
 }
-_LAST = 1024  # of the orders that it lists, up to which it joins those of Theorem 27 by chords
-_FORMULA_DIGITS = 14  # what float64 leaves of its formulas: bounds are rounded up at them
+#: It joins the whole orders of Theorem 27 by chords up to this one, the last that it lists.
+_LAST_CHORD_ORDER = 1024
+#: Bounds are rounded up to this many significant digits, which float64 leaves of its formulas.
+_FORMULA_DIGITS = 14
 
 
 class PublishedAccountant(EventAccountant):
@@ -297,7 +305,7 @@ class PublishedAccountant(EventAccountant):
         return _Published(self._relation).node(event, 0)
 
     def _at(self, alpha: Numeric) -> float:
-        """∞ where the theorems say nothing, as at the order ∞."""
+        """Compute ε(α), rounded up; ∞ where the theorems say nothing, as at the order ∞."""
         try:
             return super()._at(alpha)
         except OrderError:
@@ -308,7 +316,10 @@ class PublishedAccountant(EventAccountant):
 
 
 class _Published(Reading):
-    """Fixed sizes are joined by chords between whole orders; fewer relations are read."""
+    """A reading as RdpAccountant's: fewer relations, and chords between whole orders.
+
+    The chords join the curve of a sample of fixed size.
+    """
 
     def node(self, event: object, depth: int) -> Node:
         for kind in type(event).__mro__:
@@ -321,6 +332,7 @@ class _Published(Reading):
         return self._sampled(event, node) if isinstance(node, Sampling) else node
 
     def _sampled(self, event: object, sample: Sampling) -> Node:
+        """Read a sample of Gaussian noise; UnreadEventError for a sample of anything else."""
         if not sample.gamma:
             return Compose()
         if sample.mechanism is NO_PRIVACY:
@@ -329,4 +341,4 @@ class _Published(Reading):
             needed = f"found a sample of {echo(sample.mechanism)}, needed one of Gaussian noise"
             raise unread_event(UnreadEventError, event, needed)
         is_fixed = isinstance(sample, SubsampleWithoutReplacement)
-        return sample.convexify(_LAST) if is_fixed else sample
+        return sample.convexify(_LAST_CHORD_ORDER) if is_fixed else sample

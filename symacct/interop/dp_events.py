@@ -85,7 +85,8 @@ with contextlib.suppress(ImportError):
         UnsupportedEventError,
     )
 
-#: dp_accounting's neighbouring relations; in the third a record is replaced with one adding zero.
+#: dp_accounting's neighbouring relations have these names here; in the third a record is replaced
+#: with one that adds zero.
 RELATIONS = {
     "ADD_OR_REMOVE_ONE": "add_remove",
     "REPLACE_ONE": "replace_one",
@@ -94,19 +95,22 @@ RELATIONS = {
 
 
 class UnreadEventError(DomainError, UnsupportedEventError):  # type: ignore[misc]  # may be Any
-    """An event of which no reading is known; `event` is the one, however deep."""
+    """No reading of an event is known; `event` is that one, however deep it stands."""
 
     event: Any = None
 
 
 class UnreadRelationError(AdjacencyError, UnsupportedEventError):  # type: ignore[misc]
-    """An event that is not read under the relation in use; `event` is the one, however deep."""
+    """An event is not read under the relation in use; `event` is that one, however deep."""
 
     event: Any = None
 
 
 def relation_named(value: object) -> str:
-    """The relation, given in our words or as dp_accounting's NeighboringRelation."""
+    """Name the relation, given in our words or as dp_accounting's NeighboringRelation.
+
+    Raises DomainError for any other.
+    """
     name = getattr(value, "name", value)
     known = RELATIONS.get(name, name) if isinstance(name, str) else ""
     if known not in RELATIONS.values():
@@ -118,7 +122,7 @@ def relation_named(value: object) -> str:
 
 
 def their_relation(relation: str) -> Any:
-    """The relation as a member of their enum; its name in our words where they are not here."""
+    """Return the relation as a member of dp_accounting's enum, or as it is without that."""
     if NeighboringRelation is None:
         return relation
     return NeighboringRelation[{ours: theirs for theirs, ours in RELATIONS.items()}[relation]]
@@ -130,19 +134,20 @@ def their_relation(relation: str) -> Any:
 # (docs/proofs/sampling.md, Lemma monotone-mixtures): what is rounded goes that way.
 
 _EVENT = "MixtureOfGaussiansDpEvent"
-_SLACK = Fraction(1, 2**40)  # that weights in float64 are off by
+#: The sum of weights in float64 may be off 1 by this much; what is moved makes the cost larger.
+_WEIGHT_SLACK = Fraction(1, 2**40)
 
 
 def mixture_of(deviation: object, sensitivities: object, weights: object) -> Node:
-    """The pair of the mixture and N(0, σ²), its weights made to sum to 1.
+    """Make the pair of the mixture and N(0, σ²), with weights that sum to 1.
 
     What they lack of 1 goes to the largest sensitivity, and what they have too much is taken from
-    the smallest ones.
+    the smallest ones. DomainError for weights that are off by more than rounding is.
     """
     sigma = positive(deviation, f"{_EVENT}, standard_deviation")
     shares = _shares(sensitivities, weights)
     surplus = sum(shares.values(), Fraction(-1))
-    if abs(surplus) > _SLACK:
+    if abs(surplus) > _WEIGHT_SLACK:
         raise DomainError(f"{_EVENT}, sampling_probs: found {echo(weights)}, needed a sum of 1")
     if surplus < 0:
         shares[max(shares)] -= surplus
@@ -157,7 +162,7 @@ def mixture_of(deviation: object, sensitivities: object, weights: object) -> Nod
 
 
 def _shares(sensitivities: object, weights: object) -> dict[Fraction, Fraction]:
-    """The weight of each sensitivity."""
+    """Add up the weight of each sensitivity; DomainError for lists of unequal lengths."""
     sizes = _numbers(sensitivities, f"{_EVENT}, sensitivities")
     numbers = _numbers(weights, f"{_EVENT}, sampling_probs")
     if not sizes or len(sizes) != len(numbers):
@@ -172,15 +177,17 @@ def _shares(sensitivities: object, weights: object) -> dict[Fraction, Fraction]:
 
 
 def _numbers(values: object, what: str) -> list[Fraction]:
+    """Read a list of rational numbers >= 0, floats by their exact binary value."""
     return [
         rational(floats.scalar(x), what) for x in arguments.ordered_members(values, what, "[0, 1]")
     ]
 
 
 def mixture_parts(node: Node) -> tuple[float, list[float], list[float]] | None:
-    """σ, the sensitivities and the weights of a pair of such laws, rounded to what costs more;
+    """Return σ, the sensitivities and the weights of a pair of such laws, rounded to cost more.
 
-    None where either law may be that with the record, which no event says.
+    None stands for another node, and for a pair of which either law may be that with the record,
+    which no event says.
     """
     if not isinstance(node, DistributionPair) or not isinstance(node.P, laws.NormalMixture):
         return None
@@ -199,19 +206,20 @@ def mixture_parts(node: Node) -> tuple[float, list[float], list[float]] | None:
 
 # --- numbers of runs by their mean, as other accountants state them, and by γ
 
-#: Bits of the balls for e^ε and for the mean of a number of runs.
+#: Balls for e^ε and for the mean of a number of runs have this many bits.
 _BITS = 128
-_WIDTH = Fraction(1, 2**60)  # of what γ is known to, relatively
+#: γ is found to this share of it, and rounded down: more runs are more likely then.
+_GAMMA_SHARE = Fraction(1, 2**60)
 
 
 def mean(runs: TruncatedNegativeBinomial) -> arb:
-    """E[K] as a ball."""
+    """Enclose E[K], the mean number of runs, in a ball."""
     value: arb = log_mean(BALL, runs).exp()
     return value
 
 
 def mean_above(runs: TruncatedNegativeBinomial) -> Fraction:
-    """A rational number a little above E[K]; for η = 1 it is 1/γ itself."""
+    """Compute a rational number a little above E[K]; for η = 1 it is 1/γ itself."""
     if runs.eta == 1:
         return Fraction(1 / runs.gamma)
     with precision(_BITS):
@@ -219,7 +227,7 @@ def mean_above(runs: TruncatedNegativeBinomial) -> Fraction:
 
 
 def gamma_of_mean(eta: Fraction, expected: Fraction) -> Fraction:
-    """The γ whose law has this mean > 1, or one below it by at most 2^−60 of it.
+    """Find the γ whose law has this mean > 1, or one below it by at most 2^−60 of it.
 
     More runs are more likely then, and every bound is larger.
     """
@@ -228,7 +236,7 @@ def gamma_of_mean(eta: Fraction, expected: Fraction) -> Fraction:
     low, high = Fraction(0), Fraction(1)
     with precision(_BITS):
         target = BALL.number(expected)
-        while high - low > low * _WIDTH:
+        while high - low > low * _GAMMA_SHARE:
             middle = (low + high) / 2
             if mean(TruncatedNegativeBinomial(eta, middle)) >= target:
                 low = middle
@@ -244,7 +252,7 @@ NO_PRIVACY = DistributionPair([1, 0], [0, 1])
 
 
 def from_dp_event(event: object, relation: object = "add_remove") -> Node:
-    """The node that a dp_accounting DpEvent describes; floats keep their exact binary value.
+    """Read a dp_accounting DpEvent as a node; floats keep their exact binary value.
 
     `relation` is "add_remove", "replace_one", "replace_special" or a NeighboringRelation: a sum
     of records clipped to norm C has sensitivity C under the first and 2C under the second. Raises
@@ -279,7 +287,7 @@ class Reading:
         return known[1]
 
     def only_under(self, event: object, *relations: str) -> None:
-        """UnreadRelationError where the event says something under other relations alone."""
+        """Refuse an event that says something under other relations: UnreadRelationError."""
         if self.relation not in relations:
             raise unread_event(
                 UnreadRelationError,
@@ -288,16 +296,16 @@ class Reading:
             )
 
     def reading(self, relation: str) -> Reading:
-        """One for the relation that samples can differ in."""
+        """Return the reading under the relation that samples can differ in."""
         return self if self.relation == relation else type(self)(relation)
 
     @property
     def sensitivity(self) -> int:
-        """By how much one record moves a sum of records of norm at most 1."""
+        """One record moves a sum of records of norm at most 1 by at most this."""
         return 2 if self.relation == "replace_one" else 1
 
     def noise(self, event: object, law: Callable[[Any, int], Node]) -> Node:
-        """The law of this scale, and of this sensitivity; without noise there is no privacy."""
+        """Read noise of this law; without noise there is no privacy, with ∞ nothing is told."""
         scale = _field(event, "noise_multiplier")
         if is_infinite(scale):
             return Compose()
@@ -305,7 +313,7 @@ class Reading:
         return law(known, self.sensitivity) if known else NO_PRIVACY
 
     def discrete_laplace(self, event: object, depth: int) -> Node:
-        """Noise of the parameter a = 1/b on whole numbers, records of ℓ1 norm at most C."""
+        """Read noise of the parameter a = 1/b on whole numbers, records of ℓ1 norm at most C."""
         if is_infinite(_field(event, "noise_parameter")):
             return NO_PRIVACY
         inverse = positive(_field(event, "noise_parameter"), "noise_parameter")
@@ -314,7 +322,10 @@ class Reading:
         return DiscreteLaplace(1 / inverse, self.sensitivity * size)
 
     def discrete_gaussian(self, event: object, depth: int) -> Node:
-        """Noise on one whole number; on several each coordinate moves by less, so ρ = Δ²/(2σ²)."""
+        """Read noise on one whole number; on several it is Δ²/(2σ²)-zCDP.
+
+        A single number that moves by less than 1 does not move.
+        """
         name = "DiscreteGaussianDpEvent"
         sigma = nonnegative(_field(event, "sigma"), f"{name}, sigma")
         size = self.sensitivity * positive(_field(event, "sensitivity"), f"{name}, sensitivity")
@@ -330,7 +341,10 @@ class Reading:
         )
 
     def response(self, event: object, depth: int) -> Node:
-        """With probability p one of k answers at random, else the true one."""
+        """Read an answer that is at random of k with probability p, and else the true one.
+
+        Not in a Poisson sample, nor under add/remove: no answer is not one at random.
+        """
         p = exact(_field(event, "noise_parameter"), "RandomizedResponseDpEvent, noise_parameter")
         k = whole(_field(event, "num_buckets"), "RandomizedResponseDpEvent, num_buckets", least=1)
         self.only_under(event, "replace_one", "replace_special")
@@ -357,12 +371,15 @@ class Reading:
         return DistributionPair(response, special, ADD_REMOVE, with_record="P")
 
     def concentrated(self, event: object, depth: int) -> Node:
-        """(ξ, ρ)-zCDP is said of the relation in use, whichever that is."""
+        """Read (ξ, ρ)-zCDP, which is said of the relation in use, whichever that is."""
         rho, xi = _field(event, "rho"), _field(event, "xi")
         return NO_PRIVACY if is_infinite(rho) or is_infinite(xi) else ZCDP(rho, xi)
 
     def approximate(self, event: object, depth: int) -> Node:
-        """(ε, δ): with δ it all comes out, else a coin of odds e^ε:1 does; any such is no worse."""
+        """Read (ε, δ) as the worst pair that has it: with δ it all comes out, else a coin does.
+
+        The coin has the odds e^ε:1, rounded up.
+        """
         delta = delta_or_one(_field(event, "delta"), "EpsilonDeltaDpEvent, delta")
         if not delta or is_infinite(_field(event, "epsilon")):
             return _pure(event, PureDP)
@@ -371,7 +388,7 @@ class Reading:
         return DistributionPair([delta, more, less, 0], [0, less, more, delta])
 
     def tree(self, event: object, depth: int) -> Node:
-        """A record in one step of one tree: of several, the deepest counts."""
+        """Read trees of which a record is in one step of one: of several, the deepest counts."""
         self.only_under(event, "replace_special", "replace_one")
         counts = _field(event, "step_counts")
         listed = counts if isinstance(counts, list | tuple) else [counts]
@@ -385,7 +402,7 @@ class Reading:
         return Compose({self.node(_field(event, "event"), depth + 1): _field(event, "count")})
 
     def composed(self, event: object, depth: int) -> Node:
-        """Equal parts are one part that is run several times."""
+        """Read a composition; equal parts are one part that is run several times."""
         events = _field(event, "events")
         if not isinstance(events, list | tuple):
             raise DomainError(
@@ -398,7 +415,7 @@ class Reading:
         return Compose(counts)
 
     def poisson(self, event: object, depth: int) -> Node:
-        """A record that adds zero to a sum is as good as one not in the sample."""
+        """Read a Poisson sample; a record that adds zero is as good as one not in the sample."""
         gamma = rate(_field(event, "sampling_probability"), "Sampling rate")
         inner = _field(event, "event")
         if self.relation == "replace_one":  # the samples differ in either record, or in both
@@ -408,7 +425,10 @@ class Reading:
         return PoissonSubsample(within.node(inner, depth + 1), gamma)
 
     def repeated(self, event: object, depth: int) -> Node:
-        """Of γ below the one with this mean, where that is no rational number: no bound falls."""
+        """Read the best of several runs, of a γ at or a little below that with this mean.
+
+        No bound is smaller for it. DomainError for a mean below 1.
+        """
         what = "RepeatAndSelectDpEvent"
         mean = exact(_field(event, "mean"), f"{what}, mean")
         shape = _field(event, "shape")
@@ -425,14 +445,14 @@ class Reading:
         return RepeatAndSelect(inner, TruncatedNegativeBinomial(eta, gamma_of_mean(eta, mean)))
 
     def truncated(self, event: object, depth: int) -> Node:
-        """A batch that is cut, for a record more or less."""
+        """Read a Poisson batch that is cut to a size, for a record more or less."""
         self.only_under(event, "add_remove")
         noise = Gaussian(_field(event, "noise_multiplier"))
         numbers = ("sampling_probability", "dataset_size", "truncated_batch_size")
         return truncated_poisson(noise, *(_field(event, name) for name in numbers))
 
     def mixture(self, event: object, depth: int) -> Node:
-        """N(0, σ²) without the record, a mixture of N(c, σ²) with it."""
+        """Read N(0, σ²) without the record, and a mixture of N(c, σ²) with it."""
         self.only_under(event, "add_remove", "replace_special")
         return mixture_of(
             _field(event, "standard_deviation"),
@@ -441,7 +461,7 @@ class Reading:
         )
 
     def without_replacement(self, event: object, depth: int) -> Node:
-        """Of n records or of n − 1: at the rate of n, the larger one for n + 1 too."""
+        """Read a sample of fixed size, at the rate of n records, which is above that of n + 1."""
         self.only_under(event, "replace_one", "add_remove")
         name = "SampledWithoutReplacementDpEvent"
         size = whole(_field(event, "source_dataset_size"), f"{name}, source_dataset_size", least=1)
@@ -450,7 +470,7 @@ class Reading:
         return SubsampleWithoutReplacement(inner, Fraction(sample, size), self.relation)
 
     def with_replacement(self, event: object, depth: int) -> Node:
-        """A sample in which one record may be drawn several times."""
+        """Read a sample in which one record may be drawn several times."""
         self.only_under(event, "replace_one", "add_remove")
         inner = self.reading("replace_one").node(_field(event, "event"), depth + 1)
         size, draws = _field(event, "source_dataset_size"), _field(event, "sample_size")
@@ -482,7 +502,10 @@ _READERS: dict[str, Callable[[Reading, object, int], Node]] = {
 
 
 def _reader(event: object) -> Callable[[Reading, object, int], Node]:
-    """By the name of its class, or of one that it inherits from."""
+    """Find the reader by the name of an event's class, or of one that it inherits from.
+
+    UnreadEventError for any other.
+    """
     for kind in type(event).__mro__:
         if kind.__name__ in _READERS:
             return _READERS[kind.__name__]
@@ -493,14 +516,14 @@ def _reader(event: object) -> Callable[[Reading, object, int], Node]:
 def unread_event(
     kind: type[UnreadEventError | UnreadRelationError], event: object, finding: str
 ) -> SymacctError:
-    """The error for an event that is not read."""
+    """Make the error for an event that is not read; it keeps the event."""
     error = kind(f"DpEvent: {finding}; caused by subevent {echo(event)}")
     error.event = event
     return error
 
 
 def _pure(event: object, law: Callable[[Any], Node]) -> Node:
-    """The ε-DP law; at ε = ∞ there is no privacy, at ε = 0 nothing is said."""
+    """Read an ε-DP mechanism; at ε = ∞ there is no privacy, and at ε = 0 nothing is told."""
     epsilon = _field(event, "epsilon")
     if is_infinite(epsilon):
         return NO_PRIVACY
@@ -509,12 +532,13 @@ def _pure(event: object, law: Callable[[Any], Node]) -> Node:
 
 
 def _exp_above(epsilon: Fraction) -> Fraction:
-    """A rational number a little above e^ε."""
+    """Compute a rational number a little above e^ε."""
     with precision(_BITS):
         return rational_of(BALL.exp(BALL.number(epsilon)).upper())
 
 
 def _field(event: object, name: str) -> Any:
+    """Read a field of an event; a float is its exact binary value. DomainError for none."""
     try:
         return scalar(getattr(event, name))
     except AttributeError:
@@ -525,12 +549,12 @@ def _field(event: object, name: str) -> Any:
 
 
 def _noise(leaf: Any, what: str) -> float:
-    """The noise over the sensitivity, rounded down."""
+    """Compute the noise over the sensitivity, rounded down: less noise costs more."""
     return floats.noise_multiplier(getattr(leaf, leaf.noise_scale), leaf.sensitivity, what)
 
 
 def _epsilon(leaf: Any, what: str) -> float:
-    """The ε of a mechanism whose neighbours are left to the accountant, rounded up."""
+    """Compute the ε of a mechanism, rounded up; DomainError where it says for which neighbours."""
     if leaf.claim.adjacency != EITHER:
         raise DomainError(
             f"{what}: found {leaf.claim.adjacency}, needed adjacency='either': an event is "
@@ -540,12 +564,15 @@ def _epsilon(leaf: Any, what: str) -> float:
 
 
 def _random_answer(leaf: Any, what: str) -> float:
-    """The probability of an answer at random, which is the true one half of the time."""
+    """Compute the probability of an answer at random, rounded down.
+
+    Such an answer is the true one half of the time.
+    """
     p = floats.rational(leaf.p, what)
     return down(2 * min(p, 1 - p), what)
 
 
-#: The event of a leaf, by the class that states its numbers: the event's name and fields.
+#: A leaf of these classes has an event: its name and fields, rounded to what costs more.
 _LEAVES: dict[type[Node], Callable[[Any, str], tuple[Any, ...]]] = {
     TreeAggregation: lambda m, of: (
         "SingleEpochTreeAggregationDpEvent",
@@ -574,7 +601,11 @@ _LEAVES: dict[type[Node], Callable[[Any, str], tuple[Any, ...]]] = {
 
 
 def to_dp_event(node: Node) -> DpEvent:
-    """dp_accounting's DpEvent for a node; its floats are rounded to the sound side."""
+    """Make dp_accounting's DpEvent for a node; its floats are rounded to the sound side.
+
+    Raises DomainError for a node that no event says, and MissingPackageError without a
+    dp_accounting that has its event.
+    """
     events = package("dp_accounting.dp_event", "to_dp_event", "pip install dp-accounting")
     made: dict[Node, DpEvent] = {}
     for part in as_node(node, "to_dp_event").walk():
@@ -583,7 +614,7 @@ def to_dp_event(node: Node) -> DpEvent:
 
 
 def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
-    """A leaf's event comes from the table, an operation's from the events of what it is made of."""
+    """Make the event of a node, from the table or from the events `made` of its parts."""
     what = f"{type(node).__name__} to a DpEvent"
     mixed = mixture_parts(node)
     if mixed is not None:
@@ -614,7 +645,10 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
 def _repeated(
     node: RepeatAndSelect, made: dict[Node, DpEvent], events: ModuleType, what: str
 ) -> DpEvent:
-    """dp_accounting's shape is η >= 0, its mean is in place of γ; a Poisson mean is at least 1."""
+    """Make the event of repeated runs: its shape is η >= 0, and its mean E[K], rounded up.
+
+    DomainError for η < 0, a binomial number of runs, and a Poisson mean below 1.
+    """
     runs, inner = node.runs, made[node.mechanism]
     if isinstance(runs, TruncatedNegativeBinomial):
         if runs.eta < 0:
@@ -629,7 +663,7 @@ def _repeated(
 
 
 def _newer(events: ModuleType, name: str) -> Any:
-    """A class of events that versions of before do not have."""
+    """Find a class of events, which older versions may lack: MissingPackageError."""
     try:
         return getattr(events, name)
     except AttributeError:
@@ -640,6 +674,7 @@ def _newer(events: ModuleType, name: str) -> Any:
 
 
 def _composed(node: Compose, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
+    """Make the event of a composition; DomainError for a number of runs that is open."""
     runs = []
     for part, count in node.terms.items():
         if not isinstance(count, int):

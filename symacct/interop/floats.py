@@ -14,19 +14,22 @@ from symacct.kernel.exact import Exact, binary, exact
 
 
 def down(x: Exact, what: str) -> float:
-    """The largest float64 <= x: for a noise scale."""
+    """Round down to the largest float64 <= x, for a noise scale; DomainError as `up`."""
     return -up(-rational(x, what), what)
 
 
 def up(x: Exact, what: str) -> float:
-    """The smallest float64 >= x: for a sampling rate or a privacy parameter."""
+    """Round up to the smallest float64 >= x, for a sampling rate or a privacy parameter.
+
+    DomainError for a number that is not rational, or beyond float64; `what` begins its message.
+    """
     number = rational(x, what)
     nearest(number, what)  # there is one
     return rational_float(number)
 
 
 def noise_multiplier(noise: Exact, sensitivity: Exact, what: str) -> float:
-    """The noise scale over the sensitivity, which may be a root, rounded down."""
+    """Compute the noise scale over the sensitivity, which may be a root, rounded down."""
     scale = rational(noise, what)
     if isinstance(sensitivity, sympy.Expr) and not sensitivity.free_symbols:
         return root_down(scale**2 / rational(exact(sensitivity**2, what), what), what)
@@ -34,14 +37,14 @@ def noise_multiplier(noise: Exact, sensitivity: Exact, what: str) -> float:
 
 
 def root_down(square: Fraction, what: str) -> float:
-    """The largest float64 <= √square."""
+    """Round √square down to the largest float64 <= it."""
     # So many binary places that no float64 lies between what is kept of the root and the root.
     places = max(0, 64 + (square.denominator.bit_length() - square.numerator.bit_length()) // 2)
     return down(Fraction(math.isqrt(math.floor(square * 4**places)), 2**places), what)
 
 
 def rational(x: Exact, what: str) -> Fraction:
-    """x, where it is rational; DomainError where it is not."""
+    """Return x, where it is rational; DomainError where it is not."""
     if not isinstance(x, int | Fraction):
         raise DomainError(
             f"{what}: found {echo(x)}, needed a rational number",
@@ -51,7 +54,7 @@ def rational(x: Exact, what: str) -> Fraction:
 
 
 def nearest(x: Fraction, what: str) -> float:
-    """The float64 next to x."""
+    """Round x to the nearest float64; DomainError beyond the range of float64."""
     try:
         return float(x)
     except OverflowError:
@@ -59,7 +62,7 @@ def nearest(x: Fraction, what: str) -> float:
 
 
 def scalar(value: Any) -> Any:
-    """What an array without dimensions holds, NumPy's or JAX's; anything else as it is.
+    """Take a number out of an array without dimensions, NumPy's or JAX's; others are as they are.
 
     A float is its exact binary value: the other library ran with it.
     """
@@ -68,7 +71,7 @@ def scalar(value: Any) -> Any:
 
 
 def exactly(x: Exact, what: str) -> float:
-    """The float64 that is x; DomainError where none is."""
+    """Return the float64 that is x; DomainError where none is."""
     near = nearest(rational(x, what), what)
     if Fraction(near) != x:
         raise DomainError(f"{what}: found {echo(x)}, needed a number that is a float64")

@@ -20,7 +20,7 @@ _ROW = "a row of the history is (noise multiplier, sampling rate, steps)"
 
 
 def from_opacus_history(history: Iterable[Sequence[Numeric]] | Mapping[str, Any]) -> Node:
-    """Poisson-sampled Gaussian noise under add/remove: what Opacus's accountants take it for.
+    """Read a history as Poisson-sampled Gaussian noise under add/remove, as Opacus does.
 
     `history` is an accountant's `history`, or its state_dict(): (σ, q, steps), where no noise is
     no privacy. Floats keep their exact binary value. Raises DomainError.
@@ -37,6 +37,7 @@ def from_opacus_history(history: Iterable[Sequence[Numeric]] | Mapping[str, Any]
 
 
 def _step(row: object) -> Node:
+    """Read a row of a history as runs of a sample; DomainError for what is none."""
     if not isinstance(row, list | tuple) or len(row) != 3:
         raise DomainError(f"history: found {echo(row)}", remedy=_ROW)
     sigma, rate, steps = map(scalar, row)
@@ -62,7 +63,7 @@ def register_with_opacus() -> None:
 
 
 def to_opacus_history(node: Node) -> list[tuple[float, float, int]]:
-    """[(σ, q, steps)] for composed Gaussian noise, sampled or not, rounded to the sound side.
+    """Write composed Gaussian noise as [(σ, q, steps)], rounded to the sound side.
 
     Raises DomainError for anything that a history cannot say.
 
@@ -76,7 +77,7 @@ def to_opacus_history(node: Node) -> list[tuple[float, float, int]]:
 
 
 def _row(part: Node, count: object) -> tuple[float, float, int]:
-    """A part becomes (σ/Δ rounded down, q rounded up, steps)."""
+    """Write a part as (σ/Δ rounded down, q rounded up, steps); DomainError for another one."""
     what = "to_opacus_history"
     if not isinstance(count, int):
         raise DomainError(f"{what}: found the count {count}, needed a number")

@@ -17,14 +17,14 @@ class SymacctAccountant(IAccountant):  # type: ignore[misc]  # Opacus ships no t
     """Poisson-sampled Gaussian noise under add/remove: the smallest ε that is proved in time."""
 
     conversion = BEST
-    #: Rényi orders that pin the answer where a question says nothing; None: no order is pinned.
+    #: These Rényi orders pin the answer where a question says nothing; None pins no order.
     alphas: Iterable[Numeric] | None = None
 
     def __init__(self) -> None:
         super().__init__()
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
-        """One more step; equal steps in a row are one entry of the history."""
+        """Count one more step; equal steps in a row are one entry of the history."""
         steps = 1
         if self.history and self.history[-1][:2] == (noise_multiplier, sample_rate):
             steps += self.history.pop()[2]
@@ -33,16 +33,17 @@ class SymacctAccountant(IAccountant):  # type: ignore[misc]  # Opacus ships no t
     def get_epsilon(
         self, delta: float, alphas: Iterable[Numeric] | None = None, **kwargs: Any
     ) -> float:
-        """ε(δ), rounded up; what other accountants are told, such as eps_error, is not needed."""
+        """Compute ε(δ), rounded up; what other accountants take, such as eps_error, is ignored."""
         return self._account(alphas).get_epsilon(delta)
 
     def get_privacy_spent(
         self, *, delta: float, alphas: Iterable[Numeric] | None = None
     ) -> tuple[float, float]:
-        """(ε(δ) rounded up, the order that gives it)"""
+        """Compute ε(δ), rounded up, and the order that gives it."""
         return self._account(alphas).get_epsilon_and_optimal_order(delta)
 
     def _account(self, alphas: Iterable[Numeric] | None) -> EventAccountant:
+        """Make the accountant of the history; None leaves the orders to the class."""
         orders = self.alphas if alphas is None else alphas
         account = EventAccountant(orders, conversion=self.conversion)
         return account.compose(from_opacus_history(self.history))
