@@ -584,7 +584,7 @@ _LEAVES: dict[type[Node], Callable[[Any, str], tuple[Any, ...]]] = {
     DiscreteGaussian: lambda m, of: (
         "DiscreteGaussianDpEvent",
         down(m.sigma, of),
-        float(m.sensitivity),
+        up(m.sensitivity, of),
         1,
     ),
     DiscreteLaplace: lambda m, of: (

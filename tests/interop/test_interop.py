@@ -404,6 +404,10 @@ def test_what_has_no_event_is_refused(events, node):
         to_dp_event(node + Gaussian(1))
 
 
+def test_a_sensitivity_that_is_no_float64_is_rounded_up(events):
+    assert to_dp_event(DiscreteGaussian(1, 2**53 + 1)).sensitivity == 2**53 + 2
+
+
 def test_a_binomial_number_of_runs_has_no_event(events):
     node = RepeatAndSelect(Gaussian(1), laws.Binomial(9, "1/3"))
     with pytest.raises(DomainError, match="no event for laws"):
@@ -413,6 +417,8 @@ def test_a_binomial_number_of_runs_has_no_event(events):
 def test_parameters_that_are_open_or_beyond_float64_are_refused(events):
     with pytest.raises(DomainError, match="within float64"):
         to_dp_event(Gaussian("1e400"))
+    with pytest.raises(DomainError, match="within float64"):
+        to_dp_event(DiscreteGaussian(1, 10**400))
     for text in (
         "Gaussian(x)", "Gaussian(1, x)", "Laplace(x)", "Laplace(1, x)", "DiscreteGaussian(x)",
         "DiscreteLaplace(x)", "ZCDP(x)", "ZCDP(1, x)", "RandomizedResponse(x)",
