@@ -51,7 +51,7 @@ class Verbatim:
 
 
 def aligned(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a table as plain text, each column as wide as its widest cell."""
+    """Write the lines of a table as plain text, each column as wide as its widest cell."""
     lines = [headers, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]

@@ -17,24 +17,27 @@ from rich.tree import Tree
 
 from symacct.results.screen import Branch, Cell, Labelled, Tabled
 
-_PIPED = 100  # columns of a table in a pipe or a file, which people read; programs read JSON
-_WIDEST = 10_000  # columns, of which a tree fills each of its lines
-_TALLEST = 4  # lines of a cell, above which a row reads better as a list
+#: A table in a pipe or a file has this many columns: people read it, and programs read JSON.
+_PIPED_COLUMNS = 100
+#: No screen has more columns than this, since a tree fills each of its lines.
+_MOST_COLUMNS = 10_000
+#: A row with a cell of more lines than these reads better as a list.
+_MOST_CELL_LINES = 4
 _INDENT = "  "
 
 
 def console() -> Console:
-    """Standard output; piped it is as wide as a page, unless COLUMNS says how wide."""
+    """Make the screen of standard output; a pipe is 100 columns wide, or COLUMNS."""
     # Given both, rich does not read COLUMNS and LINES, which may say 0, or no number.
     width, height = shutil.get_terminal_size()
-    screen = Console(highlight=False, emoji=False, width=min(width, _WIDEST), height=height)
+    screen = Console(highlight=False, emoji=False, width=min(width, _MOST_COLUMNS), height=height)
     if not _is_bounded(screen):
-        screen.width = _PIPED
+        screen.width = _PIPED_COLUMNS
     return screen
 
 
 def _is_bounded(screen: Console) -> bool:
-    """Is there a width at which lines end?"""
+    """Is there a width at which lines end: that of a terminal, or COLUMNS?"""
     with suppress(ValueError):
         if int(os.environ.get("COLUMNS", "")) > 0:
             return True
@@ -42,7 +45,7 @@ def _is_bounded(screen: Console) -> bool:
 
 
 def print_part(part: Tabled | Labelled | Branch | Cell) -> None:
-    """What an answer shows, but for a note or a text of fixed lines."""
+    """Print a part of an answer, but for a note or a text of fixed lines."""
     match part:
         case Tabled():
             print_table(part.headers, part.rows)
@@ -57,12 +60,12 @@ def print_part(part: Tabled | Labelled | Branch | Cell) -> None:
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
-    """The rows below their headers, or each as a list where that is too wide to read."""
+    """Print rows below their headers, or each as a list where that is too wide to read."""
     screen = console()
     texts = [[_text(cell) for cell in row] for row in rows]
     names = list(map(_text, headers))
     widths = _widths(names, texts, screen.width)
-    if widths is None or _height(texts, widths) > _TALLEST:
+    if widths is None or _height(texts, widths) > _MOST_CELL_LINES:
         for row in texts:
             _print_list(screen, [name.plain for name in names], row)
             screen.print()
@@ -76,7 +79,10 @@ def print_table(headers: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
 
 
 def print_pairs(pairs: Iterable[tuple[str, Cell]], title: str = "") -> None:
-    """Names and what belongs to them, in a box where it fits, below a title if there is one."""
+    """Print names and what belongs to them, in a box where it fits, below a title if any.
+
+    There is at least one pair.
+    """
     screen = console()
     if title:
         screen.print(Text(title, style="bold"))
@@ -97,22 +103,22 @@ def print_pairs(pairs: Iterable[tuple[str, Cell]], title: str = "") -> None:
 
 
 def print_prose(text: str, style: str = "") -> None:
-    """Sentences wrapped between words on a terminal; as they are for a program."""
+    """Print sentences wrapped between words on a terminal, and as they are for a program."""
     screen = console()
     lines = _lines(text, screen.width) if _is_bounded(screen) else [text]
     screen.print(Text("\n".join(lines), style=style), soft_wrap=True)
 
 
 def print_whole(tree: Tree) -> None:
-    """The tree wrapped between words, wider than the screen where a word is."""
+    """Print a tree wrapped between words, wider than the screen where a word is."""
     screen = console()
-    room = screen.options.update(width=_WIDEST)
+    room = screen.options.update(width=_MOST_COLUMNS)
     screen.width = max(screen.width, screen.measure(tree, options=room).minimum)
     screen.print(tree)
 
 
 def _print_list(screen: Console, names: Sequence[str], row: Sequence[Text]) -> None:
-    """Each value beside its name, or below it where it is too long; what is empty is left out."""
+    """Print each value beside its name, or below it where it is too long; not an empty one."""
     room = max(map(cell_len, names)) + len(_INDENT)
     for name, value in zip(names, row, strict=True):
         if not value:
@@ -126,7 +132,7 @@ def _print_list(screen: Console, names: Sequence[str], row: Sequence[Text]) -> N
 
 
 def _widths(headers: Sequence[Text], rows: Sequence[Sequence[Text]], room: int) -> list[int] | None:
-    """The columns' widths within the room, no word broken; None where there are none."""
+    """Find the columns' widths within the room, no word broken; None where there are none."""
     columns = list(zip(headers, *rows, strict=True))
     widths = [max(map(_longest_word, column)) for column in columns]
     free = room - 3 * len(columns) - 1 - sum(widths)
@@ -143,17 +149,18 @@ def _widths(headers: Sequence[Text], rows: Sequence[Sequence[Text]], room: int) 
 
 
 def _height(rows: Sequence[Sequence[Text]], widths: Sequence[int]) -> int:
-    """The lines of the tallest cell."""
+    """Count the lines of the tallest cell."""
     cells = chain.from_iterable(zip(row, widths, strict=True) for row in rows)
     return max((len(_lines(cell.plain, width)) for cell, width in cells), default=0)
 
 
 def _lines(text: str, width: int) -> list[str]:
+    """Wrap each line of a text; an empty one stays."""
     return [line for part in text.split("\n") for line in _wrapped(part, width) or [""]]
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """Between words alone: a number that is longer than the line is left to the terminal."""
+    """Wrap between words alone: a number longer than the line is left to the terminal."""
     margin = line[: len(line) - len(line.lstrip())]
     return textwrap.wrap(
         line,
@@ -165,7 +172,7 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _text(cell: Cell) -> Text:
-    """The cell as text in which brackets are no markup."""
+    """Make of a cell a text in which brackets are no markup."""
     return Text(cell) if isinstance(cell, str) else Text(*cell)
 
 

@@ -41,7 +41,10 @@ from symacct.operations import (
 
 @question(Node, "__repr__")
 def to_text(node: Node) -> str:
-    """The expression as Python that `parse` reads back, cut with "…" past the limit on bytes."""
+    """Write the expression as Python that `parse` reads back, cut with "…" past a limit on parts.
+
+    The limit is a 64th of the limit on bytes.
+    """
     budget = limits.current().text_bytes // 64
 
     def write(node: Node) -> str:
@@ -75,19 +78,19 @@ def _sum_text(node: Compose, write: Callable[[Node], str]) -> str:
 
 
 def _made_text(epsilon: Exact, k: int) -> str:
-    """Randomized response by the maker that gives it: e is no number that Python knows."""
+    """Write randomized response by the maker that gives it: e is no number that Python knows."""
     answers = f", k={value_text(k)}" if k != 2 else ""
     return f"RandomizedResponse.of_epsilon({value_text(epsilon)}{answers})"
 
 
 def _count_text(count: Count) -> str:
-    """A number of runs as a factor; an open one may be a sum."""
+    """Write a number of runs as a factor, in brackets if it is an open sum."""
     text = value_text(count)
     return f"({text})" if isinstance(count, sympy.Expr) and count.is_Add else text
 
 
 def heading(node: Node) -> str:
-    """The name of a node and the parameters that are not at their defaults, the parts left out."""
+    """Write the name of a node and its parameters that are not at their defaults, without parts."""
     if made := response_of(node):
         return _made_text(*made)
     fields = {} if isinstance(node, Compose) else node.fields()
@@ -103,9 +106,9 @@ def heading(node: Node) -> str:
 #
 # Text read back as an expression: formulas with mechanisms, operations and laws in them.
 
-#: Noise of one's own, by the densities of what is released from two neighbouring data sets.
+#: An error shows by this how noise of one's own is stated: by two densities.
 _OWN = "DistributionPair(laws.Density('exp(-Abs(x))/2'), laws.Density('exp(-Abs(x-1))/2'))"
-#: What writes an expression of mechanisms and operations, and is read as what it writes.
+#: These functions write an expression of mechanisms and operations, and are read as it.
 _RECIPES: dict[str, Callable[..., Node]] = {
     "band_mf": band_mf,
     "dp_sgd": dp_sgd,
@@ -113,12 +116,13 @@ _RECIPES: dict[str, Callable[..., Node]] = {
     "sampled_descent": sampled_descent,
     "truncated_poisson": truncated_poisson,
 }
-_OF_WORDS = ("adjacency", "sampling")  # arguments that are words and no numbers
+#: Arguments of these names are words and no numbers.
+_OF_WORDS = ("adjacency", "sampling")
 _RELATIONS = {relation.value for relation in Relation}
 
 
 def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
-    """The expression that is written in `text`.
+    """Read the expression that is written in `text`.
 
     `text` is, for example, "600000 * PoissonSubsample(Gaussian(5), 1/1000)". `symbols` lists the
     parameters without a value, as SymPy symbols or as names; a name stands for a positive symbol.
@@ -140,7 +144,9 @@ def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
 
 
 def parse_open(text: str) -> Node:
-    """The expression written in `text`, every bare name in it a positive parameter left open.
+    """Read the expression written in `text`, every bare name in it a positive open parameter.
+
+    Raises the errors of `parse`.
 
     >>> parse_open("n*PoissonSubsample(Gaussian(sigma), 1/100)").subs({"n": 3, "sigma": 5})
     3*PoissonSubsample(Gaussian(5), '1/100')
@@ -150,6 +156,7 @@ def parse_open(text: str) -> Node:
 
 
 def _open_symbol(symbol: str | sympy.Symbol, heads: Mapping[str, Any]) -> sympy.Symbol:
+    """Return the symbol, a positive one for a name; ParseError if the name means another thing."""
     name = symbol.name if isinstance(symbol, sympy.Symbol) else symbol
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
         raise ParseError(f"symbol: found {echo(name)}, needed a name such as 'sigma'")
@@ -161,7 +168,7 @@ def _open_symbol(symbol: str | sympy.Symbol, heads: Mapping[str, Any]) -> sympy.
 
 
 def parse_law(text: str) -> Law:
-    """The law written in `text`, e.g. "laws.Poisson(3)"."""
+    """Read the law written in `text`, e.g. "laws.Poisson(3)"; ParseError for any other text."""
     law: Law = _LawReader(text, _law_heads(), {}).whole()
     return law
 
@@ -209,7 +216,7 @@ class _Reader(_LawReader):
         return super().bare(token)
 
     def keyword(self, name: str) -> Any:
-        """A word without its quotes as well: adjacency=replace_one, or add/remove."""
+        """Read a word without its quotes as well: adjacency=replace_one, or add/remove."""
         words = self.text[self.token.column :].split(",")[0].split(")")[0].strip()
         if name not in _OF_WORDS or re.fullmatch(r"[a-z]+([-_/][a-z]+)*", words) is None:
             return super().keyword(name)
@@ -250,12 +257,12 @@ class _OpenReader(_Reader):
 
 
 def _heads() -> dict[str, Callable[..., Any]]:
-    """What may stand before an argument list; Laplace is the mechanism, laws.Laplace the law."""
+    """List what may stand before an argument list; Laplace is the mechanism, not the law."""
     return {**_law_heads(), **kinds(), **_makers(), **_RECIPES, **HEADS}
 
 
 def _makers() -> dict[str, Callable[..., Node]]:
-    """The other constructors of mechanisms, as RandomizedResponse.of_epsilon."""
+    """List the other constructors of mechanisms, as RandomizedResponse.of_epsilon."""
     return {
         f"{name}.{maker}": getattr(kind, maker)
         for name, kind in kinds().items()
@@ -264,7 +271,7 @@ def _makers() -> dict[str, Callable[..., Node]]:
 
 
 def _law_heads() -> dict[str, Callable[..., Any]]:
-    """The families by their names, with the prefix that Python needs and without it."""
+    """List the families of laws by name, with the prefix that Python needs and without it."""
     return {
         prefix + name: family for name, family in Law.families.items() for prefix in ("", "laws.")
     }

@@ -19,12 +19,13 @@ from symacct.laws.law import Law
 from symacct.text.expressions import parse_law
 
 Json: TypeAlias = dict[str, Any] | list[Any] | str | None
-FORMAT = 1  # of the JSON documents
+#: JSON documents have this number of their format.
+FORMAT = 1
 
 
 @question(Node, "to_json")
 def to_json(node: Node) -> str:
-    """The expression as JSON text, which `symacct.from_json` reads: each node once, children first.
+    """Write the expression as JSON text for `from_json`: each node once, children first.
 
     Raises DomainError for a Python function, which has no text.
     """
@@ -37,6 +38,7 @@ def to_json(node: Node) -> str:
 
 
 def _node_json(node: Node, index: dict[Node, int]) -> dict[str, Any]:
+    """Write one node; `index` has the places of its parts. Optional defaults are left out."""
     if isinstance(node, Compose):
         terms = [[index[part], _field_json(node, n, {})] for part, n in node.terms.items()]
         return {"type": "Compose", "terms": sorted(terms, key=itemgetter(0))}
@@ -48,6 +50,7 @@ def _node_json(node: Node, index: dict[Node, int]) -> dict[str, Any]:
 
 
 def _field_json(node: Node, value: object, index: dict[Node, int]) -> Json:
+    """Write a field's value by its sort; DomainError for a Python function."""
     if isinstance(value, Node):
         return {"node": index[value]}
     if value is None:
@@ -67,7 +70,7 @@ def _field_json(node: Node, value: object, index: dict[Node, int]) -> Json:
 
 
 def from_json(text: str) -> Node:
-    """The expression that `to_json` wrote as `text`.
+    """Read the expression that `to_json` wrote as `text`.
 
     Raises ParseError for a text that is no such document, and LimitError for one that is too large.
 
@@ -103,12 +106,12 @@ def from_json(text: str) -> Node:
 
 @question(Node, "__reduce__")
 def _reduced(node: Node) -> tuple[Callable[[str], Node], tuple[str]]:
-    """How a node is pickled and copied: by its text, which makes it the one of its kind again."""
+    """Pickle and copy a node by its text, which makes it the one of its kind again."""
     return from_json, (to_json(node),)
 
 
 def read_json(text: str | bytes, what: str) -> Any:
-    """What a JSON text says; ParseError for what is none, or says one thing twice."""
+    """Read a JSON text; ParseError for what is none, or has a key twice. `what` begins it."""
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -127,7 +130,7 @@ def read_json(text: str | bytes, what: str) -> Any:
 
 
 def is_format(value: object, number: int) -> bool:
-    """Is it the number of the format, and neither 1.0 nor true?"""
+    """Is the value the number of the format, and neither 1.0 nor true?"""
     return type(value) is int and value == number
 
 
@@ -146,6 +149,7 @@ class _Read:
 
 
 def _node_from(entry: object, read: _Read) -> Node:
+    """Read one node; ParseError for an unknown type or other fields than it has."""
     found = entry.get("type") if isinstance(entry, dict) else entry
     if not isinstance(entry, dict) or not isinstance(found, str) or found not in kinds():
         raise ParseError(f"found type {echo(found)}, needed one of {', '.join(sorted(kinds()))}")
@@ -162,6 +166,7 @@ def _node_from(entry: object, read: _Read) -> Node:
 
 
 def _compose_from(fields: dict[str, Any], read: _Read) -> Node:
+    """Read a composition; ParseError unless its terms are [node, count]."""
     terms = fields.get("terms")
     if set(fields) != {"terms"} or not isinstance(terms, list):
         raise ParseError(f"found fields {sorted(fields)}, needed terms, a list of [node, count]")
@@ -174,6 +179,7 @@ def _compose_from(fields: dict[str, Any], read: _Read) -> Node:
 
 
 def _field_from(value: object, read: _Read) -> Any:
+    """Read a field's value by its sort, as the constructors take it; ParseError for others."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, dict) and set(value) == {"node"}:

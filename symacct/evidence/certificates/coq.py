@@ -41,7 +41,7 @@ from symacct.operations import Compose, PoissonSubsample
 #
 # Expressions as terms of the type `mechanism` of coq/Published.v.
 
-#: How often each part of a composition is run.
+#: The parts of a composition, each behind the number of its runs.
 Terms = tuple[tuple[int, Node], ...]
 
 
@@ -71,12 +71,12 @@ _KNOWN = ", ".join(kind.__name__ for kind in _LEAVES)
 
 
 def none_yet(what: str, remedy: str) -> DomainError:
-    """What to raise where there is no certificate."""
+    """Make the error where there is no certificate."""
     return DomainError(f"no Coq certificate yet for {what}", remedy=remedy)
 
 
 def terms(mechanism: Node) -> Terms:
-    """How often each part is run, if Published.v knows all parts."""
+    """List the parts with their numbers of runs; DomainError if Published.v lacks one."""
     parts = mechanism.terms if isinstance(mechanism, Compose) else {mechanism: 1}
     counted = []
     for part, count in parts.items():
@@ -90,13 +90,13 @@ def terms(mechanism: Node) -> Terms:
 
 
 def leaf_of(part: Node) -> CoqLeaf:
-    """What Coq knows of a part, or of what it samples."""
+    """Return what Coq knows of a part, or of what it samples."""
     noise = part.mechanism if isinstance(part, PoissonSubsample) else part
     return _LEAVES.get(type(noise), _OTHER)
 
 
 def term(node: Node, inside: bool = False) -> str:
-    """The node, no composition or that `inside` a sample, as a term."""
+    """Write a node as a term; a composition only `inside` a sample. DomainError for others."""
     if type(node) in _LEAVES:
         known = _LEAVES[type(node)]
         return f"({known.name} {' '.join(real(getattr(node, name)) for name in known.fields)})"
@@ -111,20 +111,20 @@ def term(node: Node, inside: bool = False) -> str:
 
 
 def repeated(count: object, run: str) -> str:
-    """A term that is run so often."""
+    """Write a term that is run so often; DomainError for an open number."""
     if not isinstance(count, int):
         raise none_yet(f"the open number of runs {echo(count)}", "give it a value by subs")
     return run if count == 1 else f"(Times {count} {run})"
 
 
 def composed(runs: list[str]) -> str:
-    """Terms run one after the other."""
+    """Compose terms, at least one, that are run one after the other."""
     *others, last = runs
     return "".join(f"(Compose {run} " for run in others) + last + ")" * len(others)
 
 
 def real(x: Exact) -> str:
-    """An exact rational, as a term of type R."""
+    """Write an exact rational as a term of type R; DomainError for an irrational number."""
     if not isinstance(x, Fraction | int):
         raise none_yet(f"the irrational number {echo(x)}", "needed rational parameters")
     x = Fraction(x)
@@ -133,7 +133,7 @@ def real(x: Exact) -> str:
 
 
 def comment(text: str) -> str:
-    """Text that can neither end a comment of Coq nor begin a string in it."""
+    """Make of a text one that can neither end a comment of Coq nor begin a string in it."""
     return text.replace('"', "'").replace("(*", "( *").replace("*)", "* )")
 
 
@@ -143,11 +143,15 @@ def comment(text: str) -> str:
 #
 # Nothing rests on a number found here: Coq works all of it out again, and fails where one is wrong.
 
-#: Bits of balls and digits of ε(α) before they are cut to the short numbers that Coq is told.
-_BITS, _DIGITS = 512, 60
-_STEEPEST = Fraction(5, 2)  # shift in units of the noise, beyond which Coq's integrals take minutes
-_PLACES = 12  # decimals of an order at most, before it is taken as it is
-#: What each adds to a curve, by its name in coq/FiniteLaws.v.
+#: Balls have this many bits before they are cut to the short numbers that Coq is told.
+_BITS = 512
+#: ε(α) has this many significant digits before it is cut.
+_DIGITS = 60
+#: Beyond this shift in units of the noise Coq's integrals take minutes, so a sum is written.
+_STEEPEST_SHIFT = Fraction(5, 2)
+#: An order is tried with fewer decimals than this, before it is taken as it is.
+_PLACES = 12
+#: Each conversion adds this to a curve, by its name in coq/FiniteLaws.v.
 CONVERSIONS: dict[str, Callable[[arb, arb], arb]] = {
     "improved": lambda a, delta: ((a - 1) / a).log() - (delta.log() + a.log()) / (a - 1),
     "classic": lambda a, delta: -delta.log() / (a - 1),
@@ -155,7 +159,10 @@ CONVERSIONS: dict[str, Callable[[arb, arb], arb]] = {
 
 
 def orders(terms: Terms, best: Fraction, longest_sum: int) -> Iterator[Fraction]:
-    """Orders near the best one: those first that are whole, then those of few decimals."""
+    """Yield orders near the best one: whole ones first, then those of few decimals.
+
+    A whole one is left out if a part is a sum that would be longer than `longest_sum`.
+    """
     sums = any(needs_sum(part) for _, part in terms)
     whole = [Fraction(n) for n in dict.fromkeys((floor(best), ceil(best))) if n >= 2]
     yield from (n for n in whole if n <= longest_sum or not sums)
@@ -169,17 +176,17 @@ def needs_sum(part: Node) -> bool:
     if not isinstance(part, PoissonSubsample):
         return False
     leaf = leaf_of(part)
-    is_steep = leaf.integral != "" and shift(part.mechanism) > _STEEPEST
+    is_steep = leaf.integral != "" and shift(part.mechanism) > _STEEPEST_SHIFT
     return is_steep or not leaf.at_real_orders
 
 
 def shift(noise: Any) -> Fraction:
-    """How far a record moves the law, in units of its scale."""
+    """Compute how far a record moves the law, in units of its scale."""
     return Fraction(noise.sensitivity) / Fraction(getattr(noise, noise.noise_scale))
 
 
 def short_above(x: Fraction, room: Fraction) -> Fraction:
-    """A number of few digits in x + room/2 … x + room."""
+    """Find a number of few digits in x + room/2 … x + room, for room > 0."""
     digits = 1
     while (short := Fraction(rational_text(x + room / 2, digits, up=True))) > x + room:
         digits += 1
@@ -187,7 +194,10 @@ def short_above(x: Fraction, room: Fraction) -> Fraction:
 
 
 class Spending:
-    """A mechanism's parts, the claimed ε and δ, the order, and what each part costs there."""
+    """A mechanism's parts, the claimed ε and δ, the order, and what each part costs there.
+
+    The claim holds at this order if `room` is > 0.
+    """
 
     def __init__(
         self,
@@ -205,7 +215,7 @@ class Spending:
         with precision(_BITS):
             added = upper(CONVERSIONS[conversion](ball(alpha), ball(delta)))
         spent = sum(count * cost for (count, _), cost in zip(terms, self.curves, strict=True))
-        #: What the claimed ε leaves.
+        #: The claimed ε leaves this room, in nats.
         self.room = epsilon - spent - added
 
     def _curve(self, part: Node) -> Fraction:
@@ -214,7 +224,7 @@ class Spending:
 
     @property
     def spare(self) -> Fraction:
-        """What each run may cost more than it does, a half of the room in all."""
+        """Each run may cost this much more than it does, a half of the room in all."""
         return self.room / (2 * self.runs)
 
     @property
@@ -232,9 +242,10 @@ class Spending:
 #
 # The three forms of a file for Coq: a sum at a whole order, integrals, and finite laws alone.
 
-#: Terms of a sum over orders, which Coq sees in half a minute.
+#: A sum over orders has at most this many terms, which Coq sees in half a minute.
 LONGEST_SUM = 256
-_DOUBLE_BITS = 42  # up to which integrals are found with the processor's own numbers
+#: Integrals of up to this relative width in bits are found with the processor's own numbers.
+_DOUBLE_BITS = 42
 _ON_PAPERS = """It rests on the theorems of papers that [published] in coq/Published.v lists, and on
    the axioms of Coq's real numbers and machine integers."""
 _ON_NOTHING = """It rests on nothing but the axioms of Coq's real numbers and machine integers."""
@@ -346,7 +357,7 @@ Qed.
 
 
 def proof(spending: Spending, relation: str) -> str:
-    """The file of a claim that holds."""
+    """Write the file of a claim that holds, by the shortest of the three forms that it has."""
     parts = [part for _, part in spending.terms]
     if all(leaf_of(part).truth for part in parts):
         body, rests = _finite(spending), _ON_NOTHING
@@ -377,7 +388,7 @@ def _alpha(spending: Spending) -> str:
 
 
 def _finite(spending: Spending) -> str:
-    """The file for randomized response alone rests on its two laws and on no paper."""
+    """Write the file for randomized response alone, which rests on no paper but its two laws."""
     runs = []
     for count, part in spending.terms:
         noise, gamma = part, Fraction(1)
@@ -394,6 +405,7 @@ def _finite(spending: Spending) -> str:
 
 
 def _whole(spending: Spending) -> str:
+    """Write the file for a whole order, at which samples are finite sums."""
     return _AT_WHOLE_ORDER.format(
         expression=composed([repeated(count, term(part)) for count, part in spending.terms]),
         alpha=spending.alpha,
@@ -403,7 +415,7 @@ def _whole(spending: Spending) -> str:
 
 
 def _real(spending: Spending) -> str:
-    """The file for a real order proves the cost of each part, and adds them up."""
+    """Write the file for a real order, which proves the cost of each part and adds them up."""
     texts, totals, proofs = [_alpha(spending)], [], []
     for i, ((count, part), cost, curve) in enumerate(
         zip(spending.terms, spending.costs, spending.curves, strict=True), 1
@@ -442,7 +454,7 @@ def _part(spending: Spending, i: int, part: Node, cost: Fraction, curve: Fractio
 def _integral(
     spending: Spending, i: int, part: PoissonSubsample, cost: Fraction, curve: Fraction
 ) -> tuple[str, str]:
-    """The integral over an interval, and the proof that its tails leave room."""
+    """Write the integral over an interval, and the proof that its tails leave room."""
     alpha, gamma = spending.alpha, Fraction(part.gamma)
     noise: Any = part.mechanism
     s, theorem = shift(noise), leaf_of(part).integral
@@ -482,12 +494,12 @@ def _integral(
 
 
 def _root(x: arb) -> arb:
-    """The square root of a number, of 1 where it is less."""
+    """Compute the square root of a number, which counts as 1 where it is less."""
     return x.max(arb(1)).sqrt()
 
 
 def _power(t: Fraction, gamma: Fraction, alpha: Fraction) -> arb:
-    """The power of the mixture's ratio at the loss t."""
+    """Compute (1 − γ + γe^t)^α, the power of the mixture's ratio at the loss t."""
     return (ball(alpha) * (1 + ball(gamma) * ball(t).expm1()).log()).exp()
 
 
@@ -495,7 +507,7 @@ def _power(t: Fraction, gamma: Fraction, alpha: Fraction) -> arb:
 
 
 def coq(guarantee: Guarantee, digits: int = 6) -> str:
-    """The guarantee as the text of a Coq file, whose last theorem is what it says.
+    """Write the guarantee as the text of a Coq file, whose last theorem is what it says.
 
     The number asked is rounded to `digits` on its safe side. The order is the shortest near the
     guarantee's own at which the statement holds: a whole one's curve is a finite sum, a real one's

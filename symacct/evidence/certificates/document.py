@@ -18,12 +18,13 @@ from symacct.results.written import Document
 
 # --- the document
 
+# A certificate says that it is one, and in which version of its format.
 FORMAT, VERSION = "symacct certificate", "1"
 
 
 @question(Guarantee, "certificate")
 def certificate(guarantee: Guarantee) -> dict[str, Any]:
-    """All that is needed to prove an (ε, δ) guarantee again, as a dict of JSON types.
+    """Write down all that is needed to prove an (ε, δ) guarantee again, in JSON types.
 
     The number asked for is rounded up to the digits asked for, at most 12. Raises DomainError,
     "no certificate yet for …", for what the checker does not know. The format is that of
@@ -65,23 +66,28 @@ def certificate(guarantee: Guarantee) -> dict[str, Any]:
 #
 # How a certificate is written: a form is a function from a guarantee to the text of a file.
 
-_COQ_DIGITS = 9  # an integral to so many takes Coq a minute
+#: A number for Coq has at most this many significant digits: its integral then takes a minute.
+_COQ_DIGITS = 9
 
 
 def as_json(guarantee: Guarantee) -> str:
-    """The certificate as JSON, for `checker/check.py`."""
+    """Write the certificate as JSON, for `checker/check.py`."""
     return json.dumps(certificate(guarantee), indent=1, ensure_ascii=False) + "\n"
 
 
 def as_coq(guarantee: Guarantee) -> str:
-    """The certificate as a file for Coq, its number with the digits asked for, at most nine."""
+    """Write the certificate as a file for Coq, its number with at most nine digits."""
     return coq(guarantee, min(guarantee.asked.digits_asked, _COQ_DIGITS))
 
 
 def of_the_reported(
     ask: Callable[..., Guarantee], how: Mapping[str, Any], write: Callable[[Guarantee], str]
 ) -> tuple[str, str]:
-    """The certificate of the number to report, or of the one by Rényi orders and why it is that."""
+    """Write the certificate of the number to report, or of that by Rényi orders and say why.
+
+    `ask` asks for the guarantee by `how`, and `write` makes the text. DomainError where neither has
+    a certificate, or a number was pinned that has none.
+    """
     best = ask(**how)
     try:
         return write(best), ""

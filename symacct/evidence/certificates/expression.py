@@ -37,20 +37,21 @@ _WHAT_THERE_IS = (
     "by the classic, improved and optimal conversion at one order; and by the exact one for "
     "Gaussian noise, two answers and laws in numbers, on Poisson samples or not"
 )
-#: Characters of an expression that an error shows.
+#: An error shows at most this many characters of an expression.
 _LONGEST = 400
-_MOST_DIGITS = 400  # of a number, which is how many the checker reads
+#: A number has at most this many characters, which is how many the checker reads.
+_MOST_DIGITS = 400
 
 
 def no_certificate(subject: str, remedy: str = _WHAT_THERE_IS) -> DomainError:
-    """The error for what no certificate speaks of."""
+    """Make the error for what no certificate speaks of."""
     return DomainError(
         f"no certificate yet for {cut(subject, _LONGEST)}", where="certificate", remedy=remedy
     )
 
 
 def number_text(x: Fraction | int) -> str:
-    """A number in lowest terms as a certificate has it; DomainError for one that is too long."""
+    """Write a number in lowest terms; DomainError for one that is too long for the checker."""
     value = Fraction(x)
     bits = value.numerator.bit_length() + value.denominator.bit_length()
     if bits > 4 * _MOST_DIGITS or len(text := str(value)) > _MOST_DIGITS:
@@ -62,11 +63,12 @@ def number_text(x: Fraction | int) -> str:
 #
 # Numbers of a certificate: decimal fractions not below what they bound, and a little above it.
 
-_MARGIN = 64  # a bound is above what it bounds by at least this part of its last digit
+#: A bound is above what it bounds by at least one over this of its last digit's unit.
+_MARGIN_PARTS = 64
 
 
 def above(x: Fraction, digits: int) -> Fraction:
-    """The least decimal of so many significant digits above x >= 0 by 1/64 of the last digit.
+    """Round up to the least decimal of so many digits above x >= 0 by 1/64 of the last digit.
 
     Equality can't be decided in intervals: the margin is what lets a checker prove the claim.
 
@@ -80,11 +82,11 @@ def above(x: Fraction, digits: int) -> Fraction:
         step *= 10
     while x / step < 10 ** (digits - 1):
         step /= 10
-    return -((-x / step - Fraction(1, _MARGIN)) // 1) * step
+    return -((-x / step - Fraction(1, _MARGIN_PARTS)) // 1) * step
 
 
 def upper(x: arb) -> Fraction:
-    """The upper end of a finite ball."""
+    """Return the upper end of a finite ball."""
     return rational(x.upper())
 
 
@@ -99,9 +101,9 @@ class KnownLeaf(NamedTuple):
     """What the checker knows of a mechanism: the open ranges of its parameters, and theorems."""
 
     ranges: dict[str, tuple[int, int | None]]
-    #: The theorem of its curve.
+    #: Its curve rests on this theorem.
     curve: str
-    #: The theorems of its exact profile; None where the checker has no proof of that.
+    #: Its exact profile rests on these; None where the checker has no proof of that.
     profile: tuple[str, ...] | None = None
 
 
@@ -126,7 +128,10 @@ LAWS: dict[type[Node], KnownLaws] = {
 
 
 def parts_of(node: Node) -> list[tuple[Node, int]]:
-    """The parts of an expression and their counts, in the order of the parts' texts."""
+    """List the parts of an expression and their counts, in the order of the parts' texts.
+
+    DomainError for no parts, and for an open count.
+    """
     terms = list(node.terms.items()) if isinstance(node, Compose) else [(node, 1)]
     counted = [(part, count) for part, count in terms if isinstance(count, int)]
     if not terms or len(counted) < len(terms):
@@ -135,7 +140,9 @@ def parts_of(node: Node) -> list[tuple[Node, int]]:
 
 
 def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
-    """The tree and the text of an expression; DomainError for what no certificate speaks of.
+    """Write the tree and the text of an expression; DomainError for what no certificate knows.
+
+    `inside` says that it is in a sample, where no other sample may be.
 
     >>> from symacct import Laplace
     >>> tree, text = written(2 * Laplace("2/4"))
@@ -189,12 +196,12 @@ def _is_plain(node: Node) -> bool:
 
 
 def _laws(law: Any) -> Any:
-    """A law, or a list of laws, as a certificate has it."""
+    """Write a law, or a list of laws, as a certificate has it."""
     return [_laws(x) for x in law] if isinstance(law, tuple) else number_text(law)
 
 
 def _number(node: Node, field: str, low: int, high: int | None) -> str:
-    """A parameter that is a number of its range."""
+    """Write a parameter that is a rational number in its open range; DomainError for another."""
     value = node.fields()[field]
     if isinstance(value, Fraction | int):
         text = number_text(value)

@@ -41,15 +41,15 @@ from symacct.profile.moments import log_kernel
 class ContourSteering:
     """How a contour is chosen: the checker proves whatever is."""
 
-    #: The most nodes of a contour, each of which the checker proves by itself.
+    #: A contour has at most this many nodes, each of which the checker proves by itself.
     nodes: int = 4000
-    #: What is left is cut into so many equal parts, of which each error gets one.
+    #: What is left is cut into this many equal parts, of which each error gets one.
     shares: int = 10
-    #: Places of c that are tried, as shares of the saddle.
+    #: These places of c are tried, as shares of the saddle.
     places: np.ndarray = field(default_factory=lambda: np.geomspace(1 / 8, 2, 17))
     #: Orders λ that bound the aliases on the right, as multiples of c.
     beyond: np.ndarray = field(default_factory=lambda: np.geomspace(1.05, 16, 24))
-    #: Standard deviations of noise over which moments are summed; beyond, e^{−72} is left out.
+    #: Moments are summed over this many standard deviations; beyond, e^{−72} is left out.
     reach: float = 12.0
 
 
@@ -71,7 +71,7 @@ class _Noise:
         self.sigma, self.rate = sigma, rate
 
     def _moments(self, a: float) -> tuple[float, float, float]:
-        """log E_Q[R^a], and the tilted means of p = γe^w/R and of p²."""
+        """Sum log E_Q[R^a], and the tilted means of p = γe^w/R and of p², in floats."""
         sigma, step = self.sigma, min(self.sigma / 3, self.sigma**2 / 3)
         lowest, highest = -STEERING.reach * sigma, max(a, 0.0) + STEERING.reach * sigma
         x = np.arange(lowest, highest + step, step)
@@ -123,6 +123,7 @@ class _Answers:
 
 
 def _steered(part: Node) -> _Noise | _Normal | _Answers:
+    """Make the law of a part in floats; DomainError for laws in numbers, which have no contour."""
     leaf: Any = part.mechanism if isinstance(part, PoissonSubsample) else part
     if type(leaf) in LAWS:
         raise no_certificate(f"{leaf!r} beside Gaussian noise by the exact profile")
@@ -134,7 +135,10 @@ def _steered(part: Node) -> _Noise | _Normal | _Answers:
 
 
 def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bool) -> ContourLine:
-    """The contour of the fewest nodes that leaves e^{log_left} to all its errors together."""
+    """Choose the contour of the fewest nodes that leaves e^{log_left} to all its errors together.
+
+    It is for δ at e^y, in floats; `added` exchanges the pair. DomainError for too many nodes.
+    """
     counted = [(_steered(part), count) for part, count in parts]
     goal = log_left - math.log(STEERING.shares)
 
@@ -172,7 +176,7 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
 
 
 def _lowest(f: Callable[[float], float]) -> float:
-    """About where a convex function of log c is least."""
+    """Find about where a convex function of log c is least, on a grid from 1e-3 to 1e5."""
     places = np.geomspace(1e-3, 1e5, 161)
     values = [f(float(c)) for c in places]
     return float(places[int(np.argmin(values))])
@@ -180,14 +184,19 @@ def _lowest(f: Callable[[float], float]) -> float:
 
 # --- the proof
 
-_MOST_TERMS = 20_000  # of a sum over answers
-_PROFILE_DIGITS = 8  # more than are claimed
+#: A sum over answers has at most this many terms.
+_MOST_TERMS = 20_000
+#: The profile is computed to this many digits more than are claimed.
+_MORE_DIGITS = 8
 
 
 def by_profile(
     guarantee: Guarantee, m: Node
 ) -> tuple[Fraction, Fraction, set[str], dict[str, Any]]:
-    """ε and δ that are claimed, the theorems, and the proof for both directions."""
+    """Return ε and δ that are claimed, the theorems, and the proof for both directions.
+
+    DomainError for what the checker does not know.
+    """
     parts = parts_of(m)
     leaves: list[Any] = [
         part.mechanism if isinstance(part, PoissonSubsample) else part for part, _ in parts
@@ -215,7 +224,7 @@ def by_profile(
         if math.prod(math.comb(count + m - 1, m - 1) for (_, count), m in outcomes) > _MOST_TERMS:
             raise no_certificate(f"a sum of more than {_MOST_TERMS} terms")
         return epsilon, delta, theorems, {"method": "sum"}
-    most = _largest(m, epsilon, digits + _PROFILE_DIGITS)
+    most = _largest(m, epsilon, digits + _MORE_DIGITS)
     lines = {
         direction: _shown(plan(parts, float(epsilon), math.log(delta - most), added))
         for direction, added in (("removed", False), ("added", True))
@@ -224,14 +233,14 @@ def by_profile(
 
 
 def _theorems_of(leaf: Node) -> tuple[str, ...] | None:
-    """The theorems of a leaf's exact profile; None where the checker has no proof of that."""
+    """List the theorems of a leaf's exact profile; None where the checker has no proof of that."""
     if type(leaf) in LAWS:
         return ("ZDW22",)
     return LEAVES[type(leaf)].profile if type(leaf) in LEAVES else None
 
 
 def _outcomes(leaf: Node) -> int:
-    """How many outcomes tell different things, at most."""
+    """Count the outcomes that tell different things, in the largest of the leaf's pairs."""
     if type(leaf) not in LAWS:
         return 2
     pairs = LAWS[type(leaf)].pairs(leaf)
@@ -239,10 +248,11 @@ def _outcomes(leaf: Node) -> int:
 
 
 def _largest(m: Node, epsilon: Fraction, digits: int) -> Fraction:
-    """What δ(ε) is at most, in either direction."""
+    """Bound δ(ε) from above, in either direction."""
     bound = profile(m).largest_delta(epsilon, digits)[0]
     return upper(bound)
 
 
 def _shown(line: ContourLine) -> dict[str, str]:
+    """Write a contour as a certificate has it."""
     return {"c": str(line.c), "step": str(line.step), "nodes": str(line.nodes)}

@@ -25,7 +25,7 @@ from symacct.kernel.exact import INFINITY
 from symacct.kernel.node import Node
 from symacct.theory.conversion.asoodeh21 import TwoPointPairs
 
-#: The theorems on samples, and by which ones, of the same number, the checker proves them.
+#: The checker proves a theorem on samples by the one on the right, which has the same number.
 SAMPLED = {
     "MTZ19-EXACT": "MTZ19-EXACT",
     "PAIR-EXACT": "PAIR-EXACT",
@@ -37,24 +37,30 @@ SAMPLED = {
     "TRIPLE-PURE-UPPER": "TRIPLE-PURE",
     "ZW19-T8": "S22-POISSON",
 }
-#: The theorems of conversions.
+#: Each conversion rests on this theorem.
 CONVERSIONS = {"classic": "MIR17-P3", "improved": "CKS20-P12", "optimal": "ALCKS21"}
-CLAIMED_DIGITS = 12  # at most, of the number asked for
-_BOUND_DIGITS = 22  # of a part's ε(α)
-#: Digits of the place whose tangent proves the optimal conversion.
+#: The number asked for is claimed to at most this many significant digits.
+CLAIMED_DIGITS = 12
+#: A part's ε(α) is rounded up to this many significant digits.
+_BOUND_DIGITS = 22
+#: The place whose tangent proves the optimal conversion has this many digits.
 _PLACE_DIGITS = 40
-_LARGEST = 2_000_000  # logarithm of a moment, at most
-#: Bits of the balls in which a conversion is evaluated, before its digits are cut.
+#: The logarithm of a moment is at most this: the checker computes no larger one.
+_LARGEST_LOG_MOMENT = 2_000_000
+#: A conversion is evaluated in balls of this many bits, before its digits are cut.
 _BITS = 256
 
 
 def claimed_digits(guarantee: Guarantee) -> int:
-    """To how many digits the number asked for is claimed."""
+    """Return how many digits the number that was asked for is claimed to."""
     return min(guarantee.asked.digits_asked, CLAIMED_DIGITS)
 
 
 def by_renyi(guarantee: Guarantee, m: Node) -> tuple[Fraction, Fraction, set[str], dict[str, Any]]:
-    """ε and δ that are claimed, the theorems, and the proof at the guarantee's order."""
+    """Return ε and δ that are claimed, the theorems, and the proof at the guarantee's order.
+
+    DomainError for what the checker does not know, and at the order ∞ or δ = 0.
+    """
     if guarantee.conversion not in CONVERSIONS:
         raise no_certificate(f"the conversion {guarantee.conversion!r}")
     if guarantee.alpha == INFINITY or not guarantee.given:
@@ -68,8 +74,9 @@ def by_renyi(guarantee: Guarantee, m: Node) -> tuple[Fraction, Fraction, set[str
             if type(leaf) in LAWS:
                 raise no_certificate(f"{leaf!r} by its Rényi curve", "ask with conversion exact")
         name, bound = _bound(part, alpha, guarantee.claim.theorems)
-        if (alpha - 1) * bound > _LARGEST:
-            raise no_certificate(f"a moment beyond e^{_LARGEST}, as at the order {float(alpha):g}")
+        if (alpha - 1) * bound > _LARGEST_LOG_MOMENT:
+            beyond = f"a moment beyond e^{_LARGEST_LOG_MOMENT}"
+            raise no_certificate(f"{beyond}, as at the order {float(alpha):g}")
         theorems |= {name, *(LEAVES[type(leaf)].curve for leaf, _ in below)}
         if sum(times for _, times in below) > 1:
             theorems.add("MIR17-P1")
@@ -90,7 +97,7 @@ def by_renyi(guarantee: Guarantee, m: Node) -> tuple[Fraction, Fraction, set[str
 
 
 def _bound(part: Node, alpha: Fraction, used: Iterable[str]) -> tuple[str, Fraction]:
-    """The theorem that bounds a part best of those that the guarantee rests on, and its bound."""
+    """Find the theorem of those `used` that bounds a part best, and its bound, rounded up."""
     if not isinstance(part, SAMPLES):
         value = part.rdp(alpha, digits=_BOUND_DIGITS + 4).upper
         return LEAVES[type(part)].curve, above(to_fraction(value), _BOUND_DIGITS)
@@ -110,7 +117,10 @@ def _bound(part: Node, alpha: Fraction, used: Iterable[str]) -> tuple[str, Fract
 
 
 def _claim(guarantee: Guarantee, alpha: Fraction, total: Fraction) -> tuple[Fraction, Fraction]:
-    """ε and δ, the one asked for rounded up from what the bounds imply at this order."""
+    """Return ε and δ; the one asked for is rounded up from what the bounds imply at this order.
+
+    `total` is the sum of the parts' bounds.
+    """
     conversion, target = named(guarantee.conversion), guarantee.given
     assert isinstance(conversion, Conversion)  # noqa: S101  # one of CONVERSIONS
     asks_epsilon = isinstance(guarantee.epsilon, Bound)
@@ -127,7 +137,10 @@ def _claim(guarantee: Guarantee, alpha: Fraction, total: Fraction) -> tuple[Frac
 
 
 def _place(alpha: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Next to the lowest place of H, whose tangent proves the optimal conversion (Asoodeh 2021)."""
+    """Find a place next to the lowest of H, whose tangent proves the optimal conversion.
+
+    Floats steer the search (Asoodeh 2021); the checker proves what the place gives.
+    """
     with precision(_BITS):
         pairs = TwoPointPairs(*map(BALL.number, (alpha, epsilon, delta)))
         low, high = Fraction(0), 1 - delta

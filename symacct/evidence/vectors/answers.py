@@ -29,15 +29,17 @@ from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplac
 #: The two ends of what encloses a number, exact.
 Ends: TypeAlias = tuple[Fraction, Fraction]
 
+#: An end has this many significant digits.
 DIGITS = 30
-#: Digits asked for, until thirty are decided; a number that the last do not tell from a decimal of
-#: thirty digits is taken to be it.
+#: A number is asked to so many digits, until thirty are decided; one that the last do not tell from
+#: a decimal of thirty digits is taken to be it.
 TRIES = (36, 60, 100)
-_EQUAL = Fraction(1, 10**60)
+#: An enclosure whose ends differ by more than this share decides nothing at the last try.
+_EQUAL_SHARE = Fraction(1, 10**60)
 
 
 def both_forms(x: float) -> list[str]:
-    """The shortest decimal that reads back as the double, and its exact value in base 16.
+    """Write the shortest decimal that reads back as the double, and its exact value in base 16.
 
     >>> both_forms(0.1), both_forms(2.0)
     (['0.1', '0x1.999999999999ap-4'], ['2', '0x1p+1'])
@@ -49,7 +51,7 @@ def both_forms(x: float) -> list[str]:
 
 
 def outward(enclose: Callable[[int], Ends]) -> tuple[str, str]:
-    """The ends of a number, of thirty digits, whatever ends `asked(digits)` gives.
+    """Write the ends of a number, of thirty digits, whatever ends `enclose(digits)` gives.
 
     A number strictly between two neighbouring decimals of thirty digits has these for ends; one
     that is such a decimal, or is not told from it by the last try, has those on both sides of it,
@@ -72,19 +74,20 @@ def outward(enclose: Callable[[int], Ends]) -> tuple[str, str]:
                 return scientific(floor * unit), scientific((floor + 1) * unit)
         if low == high:
             break
-    if low <= 0 or high - low > _EQUAL * low:
+    if low <= 0 or high - low > _EQUAL_SHARE * low:
         raise PrecisionError("found an enclosure that is too wide, needed thirty digits")
     decimal = round(high / unit) * unit
-    return scientific(decimal - _unit(decimal * (1 - _EQUAL))), scientific(decimal + _unit(decimal))
+    below = _unit(decimal * (1 - _EQUAL_SHARE))
+    return scientific(decimal - below), scientific(decimal + _unit(decimal))
 
 
 def _unit(x: Fraction) -> Fraction:
-    """What one more in the last of thirty digits adds to a number."""
+    """Compute the unit of the last of thirty digits of x > 0."""
     return Fraction(10) ** (exponent(x) - DIGITS + 1)
 
 
 def scientific(x: Fraction, up: bool = False) -> str:
-    """Thirty digits with one before the point, rounded down or up where there are more."""
+    """Write thirty digits with one before the point, rounded down, or up if so asked; x > 0."""
     unit = _unit(x)
     rounded = -(-x // unit) * unit if up else x // unit * unit
     digits = str(int(rounded / _unit(rounded)))
@@ -92,7 +95,7 @@ def scientific(x: Fraction, up: bool = False) -> str:
 
 
 def exponent(x: Fraction) -> int:
-    """The largest e such that 10^e <= x, for x > 0."""
+    """Find the largest e such that 10^e <= x, for x > 0."""
     bits = x.numerator.bit_length() - x.denominator.bit_length()
     power = (bits + 1) * 30103 // 100000 + 1
     while Fraction(10) ** power > x:
@@ -136,7 +139,7 @@ MEANINGS = {
 
 
 def answer(asks: str, question: Question) -> Answer:
-    """The answer to a question of the kind `asks`; SoundnessError where it is not the truth."""
+    """Answer a question of the kind `asks`; SoundnessError where a bound is all that is known."""
     if asks == "calibration":
         return _calibrated(question)
     if asks in ("conversion_epsilon", "conversion_delta"):
@@ -156,6 +159,7 @@ def answer(asks: str, question: Question) -> Answer:
 
 
 def _enclosure(asks: str, node: Node, question: Question, accountant: Accountant) -> Enclosure:
+    """Enclose ε(α), ε(δ) or δ(ε) of a node, the last two by the exact profile."""
     if asks == "rdp":
         return accountant.rdp(node, double(question["order"]))
     if asks == "epsilon":
@@ -164,12 +168,12 @@ def _enclosure(asks: str, node: Node, question: Question, accountant: Accountant
 
 
 def double(forms: list[str]) -> Fraction | float:
-    """The exact value of the double that a question gives in both forms, or infinity."""
+    """Read the exact value of the double that a question gives in both forms, or infinity."""
     return INFINITY if forms[1] == "Infinity" else Fraction(float.fromhex(forms[1]))
 
 
 def node_of(question: Question) -> Node:
-    """The composition that a question is about, under its relation."""
+    """Make the composition that a question is about, under its relation."""
     terms: dict[Node, int] = {}
     for part in question["parts"]:
         made, name = MECHANISMS[part["mechanism"]]
@@ -182,12 +186,14 @@ def node_of(question: Question) -> Node:
 
 
 def _fraction(x: Any) -> Fraction:
+    """Return a finite end of an enclosure exactly."""
     number = exact(x)
     assert isinstance(number, Fraction)  # noqa: S101  # an end of an enclosure
     return number
 
 
 def _calibrated(question: Question) -> Answer:
+    """Answer with the σ that just misses the target and the one that just meets it."""
     noise = Gaussian(sympy.Symbol("sigma"), double(question["sensitivity"]))
     epsilon, delta = double(question["epsilon"]), double(question["delta"])
     calibration = calibrate(noise, epsilon, delta, digits=DIGITS, conversion="exact")
@@ -200,7 +206,7 @@ def _calibrated(question: Question) -> Answer:
 
 
 def _converted(asks: str, question: Question) -> Answer:
-    """What a conversion implies at the best of the curve's points."""
+    """Answer with what a conversion implies at the best of the curve's points."""
     (conversion,) = (c for c in conversions() if c.name == question["conversion"])
     assert isinstance(conversion, Conversion)  # noqa: S101  # those asked for are of one order
     is_epsilon = asks == "conversion_epsilon"

@@ -121,8 +121,9 @@ SCHEMA: dict[str, Any] = {
 
 # --- the files
 
+#: The published files are drawn by this seed.
 SEED = "31"
-#: What each file asks, and its recipes.
+#: Each file asks one kind of question, by these recipes.
 FILES: dict[str, tuple[str, tuple[Recipe, ...]]] = {
     **{f"rdp_{name}": ("rdp", tuple(curves_alone(name))) for name in BASES},
     "rdp_poisson_gaussian": ("rdp", tuple(curves_of_samples("gaussian", 3))),
@@ -159,17 +160,20 @@ _NUMBERS = (
 
 
 def count_of(file: str) -> int:
-    """How many questions a file has."""
+    """Count the questions of a file."""
     return sum(recipe.count for recipe in FILES[file][1])
 
 
 def line(file: str, number: int, seed: str = SEED) -> str:
-    """The question of this number, with its answer, as the file has it."""
+    """Write the question of this number, with its answer, as the file has it."""
     return _answered(file, number, seed)[0]
 
 
 def _answered(file: str, number: int, seed: str) -> tuple[str, frozenset[str], frozenset[Source]]:
-    """The question of this number is drawn by the recipe that it falls in, and answered."""
+    """Draw the question of this number by the recipe that it falls in, and answer it.
+
+    Returns its line, with the theorems and the sources of the answer.
+    """
     asks, recipes = FILES[file]
     place, at = number, 0
     while place >= recipes[at].count:
@@ -183,13 +187,14 @@ def _answered(file: str, number: int, seed: str) -> tuple[str, frozenset[str], f
 
 
 def _shown(upper: str) -> list[str]:
-    """What an answer itself is hard for."""
+    """List the tags of what is hard in an answer: that it is 0, or below the doubles."""
     if upper == "0":
         return ["answer 0"]
     return ["below double"] if float(upper) < sys.float_info.min else []
 
 
 def _in_both_forms(value: Any) -> Any:
+    """Write every double in a question in both forms, however deep."""
     if isinstance(value, float):
         return both_forms(value)
     if isinstance(value, dict):
@@ -198,7 +203,7 @@ def _in_both_forms(value: Any) -> Any:
 
 
 def document(file: str, seed: str = SEED) -> Iterator[str]:
-    """The lines of a file: one JSON object, of which each question has one line."""
+    """Yield the lines of a file: one JSON object, of which each question has one line."""
     asks, names, sources, lines = FILES[file][0], set[str](), set[Source](), list[str]()
     with progress(file, count_of(file)) as advance:
         for number in range(count_of(file)):
@@ -232,7 +237,10 @@ def document(file: str, seed: str = SEED) -> Iterator[str]:
 
 
 def write(folder: Path, only: Iterable[str] = (), seed: str = SEED) -> list[Path]:
-    """Write the files, all or those named, with the schema and the checksums of what is there."""
+    """Write the files, all or those named, with the schema and the checksums of what is there.
+
+    Returns the paths written. DomainError for a file that is none; OSError comes as it is.
+    """
     for name in (chosen := list(only) or list(FILES)):
         if name not in FILES:
             meant = suggestion(name, FILES, f"one of {', '.join(FILES)}")
@@ -247,9 +255,11 @@ def write(folder: Path, only: Iterable[str] = (), seed: str = SEED) -> list[Path
 
 
 def _write(path: Path, text: str) -> Path:
+    """Write a text with the same bytes on every machine, and return the path."""
     path.write_text(text, encoding="utf-8", newline="\n")
     return path
 
 
 def _sha256(path: Path) -> str:
+    """Compute the SHA-256 of a file, in hex."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 # Draws that any machine makes the same: SHA-256 of a key and a counter, and no logarithm.
 
 _T = TypeVar("_T")
-_FULL = 18  # digits that a double's 53 bits are drawn by
+#: A double with all of its 53 bits is drawn by this many decimal digits.
+_FULL_DIGITS = 18
 
 
 class Chance:
@@ -30,28 +31,28 @@ class Chance:
         self._drawn = 0
 
     def whole(self, low: int, high: int) -> int:
-        """A whole number from `low` to `high`."""
+        """Draw a whole number from `low` to `high`, both of them among it."""
         self._drawn += 1
         drawn = hashlib.sha256(f"{self._key}/{self._drawn}".encode()).digest()
         return low + int.from_bytes(drawn, "big") % (high - low + 1)
 
     def pick(self, values: Sequence[_T]) -> _T:
-        """One of several values."""
+        """Draw one of several values."""
         return values[self.whole(0, len(values) - 1)]
 
     def scale(self, low: int, high: int, digits: int | None = None) -> float:
-        """A double in [10^low, 10^high), each power of ten as often as the other.
+        """Draw a double in [10^low, 10^high), each power of ten as often as the other.
 
         It is near a decimal of so many digits; of 1 to 3, or with all of its bits, where none are
         said.
         """
-        digits = digits or self.pick((1, 2, 3, 3, _FULL, _FULL))
+        digits = digits or self.pick((1, 2, 3, 3, _FULL_DIGITS, _FULL_DIGITS))
         mantissa = self.whole(10 ** (digits - 1), 10**digits - 1)
         return float(f"{mantissa}e{self.whole(low, high - 1) - digits + 1}")
 
     def between(self, low: int, high: int, places: int | None = None) -> float:
-        """A double between whole numbers, near a decimal of so many places, of 1 to 3 or of all."""
-        places = places or self.pick((1, 2, 3, _FULL))
+        """Draw a double between whole numbers, near a decimal of so many places, or of any."""
+        places = places or self.pick((1, 2, 3, _FULL_DIGITS))
         return float(f"{self.whole(low * 10**places + 1, high * 10**places - 1)}e-{places}")
 
 
@@ -72,7 +73,7 @@ class Recipe:
     draw: Callable[[Chance], Drawn]
 
 
-#: A mechanism by itself, its parameters drawn.
+#: These draw a mechanism by itself.
 BASES: dict[str, Callable[[Chance], Drawn]] = {
     "gaussian": lambda chance: {"mechanism": "gaussian", "sigma": chance.scale(-1, 2)},
     "laplace": lambda chance: {"mechanism": "laplace", "b": chance.scale(-1, 2)},
@@ -85,7 +86,7 @@ BASES: dict[str, Callable[[Chance], Drawn]] = {
         "sigma": chance.between(0, 20),
     },
 }
-#: Rényi orders by what is hard of them.
+#: These draw Rényi orders, by what is hard in them.
 ORDERS: dict[str, Callable[[Chance], float]] = {
     "whole order": lambda chance: float(chance.whole(2, 64)),
     "large order": lambda chance: float(chance.whole(65, 1024)),
@@ -94,7 +95,7 @@ ORDERS: dict[str, Callable[[Chance], float]] = {
     "order 1": lambda chance: 1.0,
     "order infinity": lambda chance: float("inf"),
 }
-#: Rates by what is hard of them.
+#: These draw sampling rates, by what is hard in them.
 RATES: dict[str, Callable[[Chance], float]] = {
     "": lambda chance: chance.scale(-4, 0),
     "tiny rate": lambda chance: chance.scale(-30, -8),
@@ -103,14 +104,17 @@ RATES: dict[str, Callable[[Chance], float]] = {
 
 
 def sampled(part: Drawn, sampling: str, rate: float) -> Drawn:
+    """State a part on a sample."""
     return {**part, "sampling": sampling, "rate": rate}
 
 
 def repeated(part: Drawn, count: int) -> Drawn:
+    """State a part that is run so often."""
     return {**part, "count": count}
 
 
 def question_of(part: Drawn, relation: str, **target: Any) -> Drawn:
+    """State a question about one part; the `target` is its order, δ or ε."""
     return {"parts": [part], "relation": relation, **target}
 
 
@@ -119,7 +123,7 @@ def question_of(part: Drawn, relation: str, **target: Any) -> Drawn:
 # The questions about Rényi curves: mechanisms alone, in samples, and composed.
 
 Base = Callable[[Chance], Drawn]
-#: How many questions of each order there are, for each mechanism alone and in samples.
+#: So many questions of each order are asked of each mechanism alone, and in samples below.
 _ALONE = {
     "whole order": 200,
     "large order": 100,
@@ -134,7 +138,7 @@ _SAMPLED = {
     "near order 1": 150,
     "order 1": 50,
 }
-#: Noise so wide that little is left of ε, by what its scale is called.
+#: Noise whose scale is drawn between these powers of ten is so wide that little is left of ε.
 _WIDE = {"gaussian": ("sigma", 100, 150), "laplace": ("b", 20, 140)}
 _HAS_SENSITIVITY = ("gaussian", "laplace", "discrete_gaussian")
 
@@ -144,6 +148,7 @@ def _ask(base: Base, order: str, relation: str = "either") -> Callable[[Chance],
 
 
 def _any_order(chance: Chance) -> str:
+    """Draw a sort of order."""
     return chance.pick(("whole order", "fractional order", "near order 1"))
 
 
@@ -289,7 +294,7 @@ def compositions() -> Iterator[Recipe]:
 
 Target = Callable[[Chance], dict[str, float]]
 
-#: What is given, by what is hard of it.
+#: These draw the δ that is given, by what is hard in it.
 DELTAS: dict[str, Target] = {
     "": lambda chance: {"delta": chance.scale(-10, -3)},
     "small delta": lambda chance: {"delta": chance.scale(-60, -12)},
@@ -298,7 +303,7 @@ ZERO: dict[str, Target] = {"epsilon 0": lambda chance: {"epsilon": 0.0}}
 
 
 def _asks(asks: str, largest: int = 0) -> dict[str, Target]:
-    """What is given for a file; ε below 10^largest, so that δ is in reach."""
+    """Choose what is given for a file; ε is below 10^largest, so that δ is in reach."""
     plain = {"": lambda chance: {"epsilon": chance.scale(-2, largest)}}
     return DELTAS if asks == "epsilon" else {**plain, **ZERO}
 
