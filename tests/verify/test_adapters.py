@@ -18,12 +18,14 @@ from pathlib import Path
 
 import pytest
 
+import symacct
 from symacct import parse
 from symacct.verify.asking.questions import sensible
 from symacct.verify.peer.peers import adapters
 from symacct.verify.peer.protocol import HOW, Ask, AskedPart
 from symacct.verify.peer.reading import is_answer_to, read_answer, read_hello, read_object
 from tests.damaged.protocol import check_adapter
+from tests.thinning import covering
 
 pytest.importorskip("numpy")
 
@@ -343,14 +345,27 @@ def environment(folder, **more):
     return {**os.environ, "PYTHONPATH": str(folder), **more}
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def talk(request, folders):
-    # -P: as with -I, the script's own folder is not searched; PYTHONPATH is.
-    command = [sys.executable, "-P", str(adapters()[request.param].script), request.param]
-    running = Talk(command, environment(folders[request.param], STAND_IN_NOISE="1"))
-    running.name, running.folder = request.param, folders[request.param]
-    yield running
-    running.close()
+@pytest.fixture(scope="module")
+def talks(folders):
+    """An adapter by its name, started once."""
+    running = {}
+
+    def of(name):
+        if name not in running:
+            # -P: as with -I, the script's own folder is not searched; PYTHONPATH is.
+            command = [sys.executable, "-P", str(adapters()[name].script), name]
+            running[name] = Talk(command, environment(folders[name], STAND_IN_NOISE="1"))
+            running[name].name, running[name].folder = name, folders[name]
+        return running[name]
+
+    yield of
+    for talk in running.values():
+        talk.close()
+
+
+@pytest.fixture(params=NAMES)
+def talk(request, talks):
+    return talks(request.param)
 
 
 def part_of(row, count=6):
@@ -402,16 +417,9 @@ def test_hello_and_values(talk):
             assert float(answer.value) == pytest.approx(stand_in_value(talk, ask.parts[0], 4.0))
 
 
-def test_no_two_adapters_are_peers_of_one_name(folders):
+def test_no_two_adapters_are_peers_of_one_name(talks):
     """A baseline and the table of all peers tell them apart by it."""
-    names = []
-    for name in NAMES:
-        talk = Talk(
-            [sys.executable, "-P", str(adapters()[name].script), name], environment(folders[name])
-        )
-        names.append(talk.hello.peer)
-        talk.close()
-    assert len(set(names)) == len(NAMES)
+    assert len({talks(name).hello.peer for name in NAMES}) == len(NAMES)
 
 
 def test_every_way_of_building_gives_the_same(talk):
@@ -601,12 +609,20 @@ RUN = r"<!-- run in (\w+) -->\n```python\n(.*?)```\n\n```text\n(.*?)```"
 FINDINGS = re.findall(RUN, PAGE.read_text(encoding="utf-8"), re.S)
 
 
-def test_the_truths_of_the_page_are_what_it_says():
-    blocks = re.findall(r"```pycon\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, PAGE.name, str(PAGE), 0)
+BLOCKS = re.findall(r"```pycon\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+
+
+@covering(lambda block: {"epsilon" in block or "sa.risk" in block or "TRIPLE" in block or block})
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_the_truths_of_the_page_are_what_it_says(block):
+    """Every value of a curve; of the others, which take seconds, one: the soak has all."""
+    names = {"sa": symacct, "Fraction": Fraction}
+    if "run." not in block and "(run," in block:
+        names["run"] = 2000 * parse("PoissonSubsample(Gaussian(9.4), 0.328)")
+    test = doctest.DocTestParser().get_doctest(block, names, PAGE.name, str(PAGE), 0)
     runner = doctest.DocTestRunner()
     runner.run(test)
-    assert (runner.tries > 15, runner.failures) == (True, 0)
+    assert (runner.tries > 0, runner.failures) == (True, 0)
 
 
 def test_every_finding_of_the_page_is_reproduced_or_is_one_of_another():
