@@ -1,13 +1,15 @@
 """The hook of docs/clients/pre-commit.yaml in a repository whose peer imports its own package."""
 
 import json
-import os
+import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from symacct.cli import main
 
 HOOK = Path(__file__).parents[2] / "docs" / "clients" / "pre-commit.yaml"
 PACKAGE = "def gaussian(alpha, sigma):\n    return alpha / (2 * sigma**2)\n"
@@ -37,38 +39,34 @@ def root(tmp_path):
     return tmp_path
 
 
-def run(root):
+@pytest.fixture
+def run(root, short, monkeypatch):
     """The hook's entry, as pre-commit runs it: at the root, without a shell."""
-    (entry,) = [
-        line.split(":", 1)[1].strip()
-        for line in HOOK.read_text(encoding="utf-8").splitlines()
-        if line.strip().startswith("entry:")
-    ]
+    (entry,) = re.findall(r"^ *entry: (.*)", HOOK.read_text(encoding="utf-8"), re.M)
     first, *words = shlex.split(entry)
     assert first == "symacct"
     words = [word.replace("python ", f"{shlex.quote(sys.executable)} ") for word in words]
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    monkeypatch.chdir(root)
     # A package that is written twice in a second, to the same length, has the first one's bytecode.
-    here["PYTHONDONTWRITEBYTECODE"] = "1"
-    command = [sys.executable, "-m", "symacct", *words]
-    return subprocess.run(command, cwd=root, env=here, capture_output=True, text=True, check=False)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    return lambda: CliRunner().invoke(main, words)
 
 
-def test_a_right_accountant_passes_and_a_wrong_one_does_not(root):
-    done = run(root)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_a_right_accountant_passes_and_a_wrong_one_does_not(root, run):
+    done = run()
+    assert done.exit_code == 0, done.stdout + done.stderr
     assert "No finding." in done.stdout
     wrong = PACKAGE.replace("2 * sigma", "3 * sigma")
     (root / "myacct" / "__init__.py").write_text(wrong, encoding="utf-8")
-    done = run(root)
-    assert done.returncode == 1
+    done = run()
+    assert done.exit_code == 1
     assert "The answer is too small" in done.stdout
 
 
-def test_a_package_that_is_elsewhere_is_named_with_the_remedy(root):
+def test_a_package_that_is_elsewhere_is_named_with_the_remedy(root, run):
     (root / "src").mkdir()
     (root / "myacct").rename(root / "src" / "myacct")
-    done = run(root)
-    assert done.returncode == 2
+    done = run()
+    assert done.exit_code == 2
     for said in ("No module named 'myacct'", "pip install -e .", "PYTHONPATH"):
         assert said in done.stderr

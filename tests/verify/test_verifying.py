@@ -19,6 +19,7 @@ from symacct.verify.peer.peers import pinned
 from symacct.verify.reporting.report import decimal_text
 from tests.verify.peers import program
 
+pytestmark = pytest.mark.usefixtures("short")
 KEYS = [
     "verdict",
     "call",
