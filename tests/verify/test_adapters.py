@@ -610,6 +610,7 @@ FINDINGS = re.findall(RUN, PAGE.read_text(encoding="utf-8"), re.S)
 
 
 BLOCKS = re.findall(r"```pycon\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+assert len(BLOCKS) > 15, "the page has lost its truths"
 
 
 @covering(lambda block: {"epsilon" in block or "sa.risk" in block or "TRIPLE" in block or block})
