@@ -34,7 +34,9 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Proof
 from symacct.kernel.conversion import named as named_conversion
+from symacct.kernel.evaluation import Evaluation
 from symacct.profile import proofs
+from symacct.theory.amplification import wbk19
 from symacct.theory.amplification.s22 import pointwise_gap
 from tests import independent
 from tests.support import MP, holds
@@ -144,6 +146,37 @@ def test_a_search_with_a_pinned_theorem_stays_where_it_says_something():
         assert found.alpha > least
         assert not found.optimal
         assert found.epsilon.upper >= steps.epsilon("1e-5", digits=10).epsilon.lower
+
+
+# --- WBK19-T27: what bounds a term that is left out
+
+
+@pytest.mark.parametrize("l", [2, 3, 7, 12, 15])
+@pytest.mark.parametrize("sigma", ["1/2", 4])
+def test_a_ternary_term_is_below_the_bound_by_which_it_is_left_out(l, sigma):
+    """4√(B(2⌊l/2⌋)B(2⌈l/2⌉)), B(j) = Σ (−1)^{j−i} C(j,i) e^{i(i−1)/(2σ²)}, from mpmath."""
+
+    def chi(j):
+        at = independent.number(MP, Fraction(sigma))
+        terms = (
+            (-1) ** (j - i) * MP.binomial(j, i) * MP.exp(i * (i - 1) / 2 / at**2)
+            for i in range(j + 1)
+        )
+        return MP.fsum(terms)
+
+    with precision(120):
+        eps = Evaluation(BALL).curve(Gaussian(sigma))
+        difference = wbk19.differences(BALL, eps, range(2, 2 * l + 2, 2))
+        spread = wbk19.loss_spread(BALL, eps)
+        terms = wbk19.TernaryTerms(
+            eps,
+            difference=difference,
+            power=lambda j: wbk19.ternary_power(BALL, eps, spread, difference, j),
+        )
+        bound = 4 * terms.log_moment(l).exp()
+        assert terms(l) <= bound or terms(l).overlaps(bound)
+        known = 4 * MP.sqrt(chi(2 * (l // 2)) * chi(2 * ((l + 1) // 2)))
+        assert abs(MP.mpf(bound.str(40, radius=False)) / known - 1) < MP.mpf(10) ** -20
 
 
 # --- S22-POISSON: the proof's steps on numbers, and the claim on random pairs
