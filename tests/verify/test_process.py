@@ -101,6 +101,13 @@ def test_output_is_bounded(tmp_path, body, said):
         assert said in peer.ask(ask()).error
 
 
+def test_noise_before_each_answer_ends_no_child_that_answers(tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "_NOISE_BYTES", 100)
+    with Peer(program(tmp_path, "print('noise' * 15); say({'value': value})")) as peer:
+        assert [peer.ask(ask()).finite for _ in range(4)] == [RIGHT] * 4
+        assert peer.incidents.ends == 0
+
+
 def test_a_flood_on_standard_error_does_not_block(tmp_path):
     body = "sys.stderr.write('x' * (1 << 22)); say({'value': value})"
     with Peer(program(tmp_path, body)) as peer:

@@ -50,6 +50,17 @@ def test_a_number_that_comes_late_is_judged_all_the_same(value, verdict):
     assert Judge(Oracle(), hello).judge(ask, answer).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [(-math.inf, "negative"), (math.nan, "nan"), (math.inf, None), (1.0, None)],
+)
+def test_what_no_truth_is_known_of_is_judged_by_its_sign(value, verdict, monkeypatch):
+    monkeypatch.setattr(Oracle, "truth", lambda self, ask: None)
+    found = judged(GAUSSIAN, "rdp", "4", value)
+    assert (found and found.verdict) == verdict
+    assert found is None or found.below is (verdict == "negative")
+
+
 def density(z, mean, sigma):
     """The normal density, of an array too."""
     return np.exp(-((z - mean) ** 2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi))

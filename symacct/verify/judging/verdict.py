@@ -323,12 +323,16 @@ class Judge:
         return replace(finding, formula=formula, below=below)
 
     def _without_truth(self, ask: Ask, answer: Answer, value: Bound) -> Finding | None:
-        if isinstance(value, float):
-            return Finding("nan", ask, answer) if math.isnan(value) else None
-        if ask.kind in LARGEST and value > 0 and self.oracle.overspent(ask, value, self.allowance):
-            return Finding("unsound", ask, answer, below=True, note=_OVERSPENT)
-        below = ask.kind not in LARGEST
-        return Finding("negative", ask, answer, below=below) if value < 0 else None
+        """Judges a value of which no truth is known: by its sign, or by what it overspends."""
+        largest = ask.kind in LARGEST
+        if isinstance(value, float) and math.isnan(value):
+            return Finding("nan", ask, answer)
+        if value < 0:
+            return Finding("negative", ask, answer, below=not largest)
+        if isinstance(value, float) or not largest or value == 0:
+            return None
+        overspent = self.oracle.overspent(ask, value, self.allowance)
+        return Finding("unsound", ask, answer, below=True, note=_OVERSPENT) if overspent else None
 
     def _not_finite(self, ask: Ask, answer: Answer, value: float, truth: Truth) -> Finding | None:
         """Judges an infinite or undefined value."""

@@ -121,7 +121,7 @@ _SILENT_SECONDS = 5.0
 GOODBYE_SECONDS = 2.0
 MAX_ENDS = 20
 _LONGEST = 10**6  # seconds for one answer
-#: Bytes of one line, of noise before an answer, and of standard error that are kept.
+#: Bytes of one line, of noise before one answer, and of standard error that are kept.
 _LINE_BYTES = 2**20
 _NOISE_BYTES = 2**24
 _STDERR_BYTES = 2**16
@@ -388,6 +388,7 @@ class Peer:
             if row is None:
                 self.incidents.add("noise", text.decode(errors="replace"))
             elif not self._unsent and is_answer_to(row, number):
+                self._noise_bytes = 0
                 return row
             else:
                 self._misplaced(text, row, number)
