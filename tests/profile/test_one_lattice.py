@@ -3,6 +3,7 @@
 import random
 import re
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -24,11 +25,13 @@ from symacct import (
 from symacct.profile.closed_form import closed_form, lattice_profile, share_lattice
 from symacct.profile.grids import Grids
 from symacct.profile.lattices import several_runs
+from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.noisy_sample import OneSample
 from symacct.profile.pairs import products
 from symacct.profile.roots import accuracy
 from symacct.profile.runs import DirectedRuns
+from symacct.profile.solve import CompositionProfile
 from tests import independent
 from tests.support import holds
 from tests.thinning import some
@@ -241,3 +244,24 @@ def test_runs_on_one_sample_that_are_one_noise():
                 assert value.overlaps(known.hockey_stick(arb(y), reverse))
                 assert value.rad() < 1e-30
             assert one.largest(reverse).overlaps(known.largest(reverse))
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(2, 3), Fraction(1)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_outcomes_that_one_law_lacks_on_a_shared_sample(rate, reverse):
+    """Beside randomized response, all of it one finite pair: its ends, and what lies before them.
+
+    An outcome without the record's law has the loss log(1−γ) for γ < 1, and none for γ = 1.
+    """
+    failing = Atoms(
+        tuple((Fraction(p, 50), Fraction(q, 50)) for p, q in [(1, 0), (0, 2), (49, 48)])
+    )
+    answer = Atoms(((Fraction(51, 100), Fraction(49, 100)), (Fraction(49, 100), Fraction(51, 100))))
+    runs = ((failing, 1), (answer, 2))
+    one, known = OneSample(runs, rate), Atoms.joint(runs).sampled(rate)
+    assert one.mass_at_infinity(reverse) == known.mass_at_infinity(reverse)
+    assert one.largest(reverse).overlaps(known.largest(reverse))
+    direct, expected = (CompositionProfile(((part, 1),), reverse) for part in (one, known))
+    for y in ("0.01", "0.05", "0.1", "0.5", "1.09", "2"):
+        value, exact = (way.delta(partial(arb, y), 8) for way in (direct, expected))
+        assert value.overlaps(exact)

@@ -88,7 +88,13 @@ class OneSample(ProfileOnly):
         return 1 - b + b * value if is_below else value
 
     def largest(self, reverse: bool) -> arb:
+        """Enclose log(1−γ+γe^ℓ), ℓ the product's largest loss, or −log(1−γ+γe^{−ℓ}) if `reverse`.
+
+        An outcome that Q alone has, ℓ = ∞ if `reverse`, has the finite loss −log(1−γ) for γ < 1.
+        """
         rate, most = BALL.number(self.gamma), _direction(self.runs, reverse).runs.largest
+        if reverse and self.gamma != 1 and self._mass_of_product_at_infinity(True) != 0:
+            return -BALL.number(1 - self.gamma).log()
         if reverse:
             return -(rate * (-most).expm1()).log1p()
         return (rate * most.expm1()).log1p()
@@ -105,12 +111,17 @@ class OneSample(ProfileOnly):
         return WrittenLaws(mixed(self.gamma, P, Q, write), Q, tuple(words))
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
-        if reverse:
+        """Return γ times the product's mass; from Q's side 0 for γ < 1, where P has all of Q."""
+        if reverse and self.gamma != 1:
             return Fraction(0)
+        return self.gamma * self._mass_of_product_at_infinity(reverse)
+
+    def _mass_of_product_at_infinity(self, reverse: bool) -> Exact:
+        """Compute 1 − Π (1 − d_i)^{k_i}, d_i the mass at infinity of one run of a part."""
         kept: Exact = Fraction(1)
         for part, count in self.runs:
-            kept *= (1 - part.mass_at_infinity(False)) ** count
-        return self.gamma * (1 - kept)
+            kept *= (1 - part.mass_at_infinity(reverse)) ** count
+        return 1 - kept
 
 
 @lru_cache(16)
