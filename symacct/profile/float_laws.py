@@ -21,16 +21,25 @@ from symacct.kernel.exact import Exact
 if TYPE_CHECKING:
     from symacct.profile.part import Floats
 
+#: Numbers that are rounded to float64 are worked out at this many bits.
 BITS = 80
-FARTHEST = 2.0**9  # losses
-UNIT = 2.0**-53  # of float64; elementary functions are off by 8 of them at most
-FEW = 64  # units, for a few roundings
-_ROUNDED = 1 + 2.0**-30  # for what is summed of errors
-_MOST = 2**18  # nodes of one law
+#: Losses beyond this many nats are refused by a PrecisionError: e^ℓ must be far from overflow.
+FARTHEST = 2.0**9
+#: A rounding of float64 is off by this share at most, an elementary function by 8 of them.
+UNIT = 2.0**-53
+#: So many units are allowed for a few roundings that nobody counts.
+FEW = 64
+#: A sum of error bounds in float64 is raised by this factor, for what its own rounding loses.
+_ROUNDING_OF_BOUNDS = 1 + 2.0**-30
+#: One law is laid on at most so many nodes.
+_MOST_NODES = 2**18
 
 
 class FloatLaw(NamedTuple):
-    """A law in float64 has P-masses at the losses first + jh, and a profile >= D − `short`."""
+    """A law in float64 has P-masses at the losses first + jh, and a profile >= D − `short`.
+
+    That holds for every y, with P(L = ∞) in D. h is the step that it was asked for.
+    """
 
     first: arb
     masses: Floats
@@ -38,16 +47,19 @@ class FloatLaw(NamedTuple):
 
 
 class LawInFloats(Protocol):
-    """A loss's law in float64 is known but for what is rare."""
+    """A loss's law in float64 is laid on nodes, with a proved bound of what that loses."""
 
     def on_nodes(self, step: float, rare: float) -> FloatLaw:
-        """Lay the law on multiples of a step; about `rare` lies beyond them."""
+        """Lay the law on multiples of a step, a power of 2; about the mass `rare` may lie beyond.
+
+        PrecisionError for losses that are too far out, or too many nodes.
+        """
 
 
 class Beyond(NamedTuple):
-    """P- and Q-masses beyond some losses make p − e^ℓ q too small by at most `short`.
+    """P- and Q-masses beyond some losses ℓ make p − e^ℓ q too small by at most `short`.
 
-    At some of the losses q is `unknown`.
+    At some of the losses q is `unknown`: it is not read there.
     """
 
     p: Floats
@@ -58,14 +70,17 @@ class Beyond(NamedTuple):
 
 @dataclass(frozen=True)
 class TailsInFloats:
-    """A law is given by the masses beyond any loss, between the smallest and the largest loss."""
+    """A law is given by the masses beyond any loss, between two losses that all but little lies in.
+
+    `beyond` proves what it loses; the ends may be estimates.
+    """
 
     smallest: float
     largest: float
     beyond: Callable[[Floats], Beyond]
 
     def on_nodes(self, step: float, rare: float) -> FloatLaw:
-        """Lay the mass between two nodes on both."""
+        """Lay the mass between two nodes on both; see `of_tails`."""
         losses = nodes(self.smallest, self.largest, step)
         p, q, short, unknown = self.beyond(losses)
         return of_tails(losses, step, p, q, short, rare, unknown)
@@ -74,14 +89,17 @@ class TailsInFloats:
 # Proved in docs/proofs/grids.md, Lemma outcome-masses.
 @dataclass(frozen=True)
 class OutcomesInFloats:
-    """A law is given by the P-mass and the loss of each outcome, and what their profile lacks."""
+    """A law is given by the P-mass and the loss of each outcome.
+
+    The profile of these outcomes is at least D − `short`.
+    """
 
     masses: Floats
     losses: Floats
     short: float
 
     def on_nodes(self, step: float, rare: float) -> FloatLaw:
-        """Lay each outcome's mass on the nodes on either side of its loss."""
+        """Lay each outcome's mass on the nodes on either side of its loss, whatever `rare` is."""
         if not len(self.masses):
             return FloatLaw(arb(0), np.zeros(1), self.short)
         places = np.floor(self.losses / step)
@@ -94,11 +112,14 @@ class OutcomesInFloats:
         masses = down + np.bincount(rows + 1, up, count)
         units = 2 * int(np.bincount(rows).max()) + FEW
         short = self.short + units * UNIT * float(self.masses.sum())
-        return FloatLaw(arb(first * step), masses, short * _ROUNDED)
+        return FloatLaw(arb(first * step), masses, short * _ROUNDING_OF_BOUNDS)
 
 
 def nodes(low: float, high: float, step: float) -> Floats:
-    """List the nodes from that below the smallest loss to that above the largest."""
+    """List the nodes from that below the smallest loss to that above the largest.
+
+    PrecisionError for losses beyond 512, or too many nodes.
+    """
     if not max(abs(low), abs(high)) <= FARTHEST:
         raise PrecisionError(f"found losses beyond {FARTHEST:.0f} to lay a grid over")
     first, last = math.floor(low / step), math.ceil(high / step)
@@ -107,16 +128,16 @@ def nodes(low: float, high: float, step: float) -> Floats:
 
 
 def check_nodes(count: float) -> None:
-    """PrecisionError for more than are laid."""
-    if count > _MOST:
-        raise PrecisionError(f"found {count:,.0f} nodes of one law, needed at most {_MOST:,}")
+    """Raise PrecisionError for more nodes than are laid."""
+    if count > _MOST_NODES:
+        raise PrecisionError(f"found {count:,.0f} nodes of one law, needed at most {_MOST_NODES:,}")
 
 
 def unsampled(y: Floats, gamma: float, rest: float) -> tuple[Floats, float]:
     """Solve log(1−γ+γe^w) = y for w, and bound |1−e^{−y}|, by which an error of e^y−1 counts.
 
-    A y below log(1−γ) has the w −∞, whose error counts as that of log(1−γ): γ/(1−γ). Without
-    sampling w is y, without an error.
+    `rest` is 1−γ. A y below log(1−γ) has the w −∞, whose error counts as that of log(1−γ), which is
+    γ/(1−γ). Where `rest` is 0 nothing is sampled, and w is y without an error.
     """
     if rest == 0:
         return y, 0.0
@@ -127,7 +148,7 @@ def unsampled(y: Floats, gamma: float, rest: float) -> tuple[Floats, float]:
 
 
 def nearest(x: Exact) -> float:
-    """The nearest float, or one next to it."""
+    """Round an exact number to the nearest float, or one next to it."""
     with ctx.workprec(BITS):
         return float(BALL.number(x).mid())
 
@@ -157,11 +178,11 @@ def of_tails(
     masses = _shared(1 - float(p[0]), inner_p, kept_up)
     cut = _most_of_a_run(np.where(unknown[1:] | unknown[:-1], 0.0, (up - kept_up) * apart))
     beyond = float(p[-1]) + 3 * short + 2 * FEW * UNIT + cut
-    return FloatLaw(arb(float(losses[0])), masses, beyond * _ROUNDED)
+    return FloatLaw(arb(float(losses[0])), masses, beyond * _ROUNDING_OF_BOUNDS)
 
 
 def _most_of_a_run(x: Floats) -> float:
-    """Bound the largest sum of numbers that stand side by side, some or none."""
+    """Bound from above the largest sum of numbers that stand side by side, 0 for none of them."""
     before = np.concatenate([[0.0], np.cumsum(x)])
     largest = float((before - np.minimum.accumulate(before)).max())
     return largest + 2 * len(x) * UNIT * float(np.abs(x).sum())
@@ -169,7 +190,10 @@ def _most_of_a_run(x: Floats) -> float:
 
 # Proved in docs/proofs/grids.md, Lemma shares.
 def _shared(before: float, masses: Floats, up: Floats) -> Floats:
-    """Share the masses between two nodes: `up` of each goes to the upper one, the rest down."""
+    """Share the masses between two nodes: `up` of each goes to the upper one, the rest down.
+
+    `before` is the mass before the first node, and is laid on it.
+    """
     shares = np.zeros(len(masses) + 1)
     shares[0] = before
     shares[:-1] += np.maximum(masses - up, 0.0)

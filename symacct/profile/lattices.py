@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 #
 # D(y) of several runs of discrete Gaussian noise: their losses add up on one lattice.
 
-_SPARE = 12.0  # nats
+#: What a Fourier sum leaves out is e^{−12} of the last bit of the tail.
+_SPARE_NATS = 12.0
+#: A Fourier sum is worked out with so many bits more than its terms lose.
 _SPARE_BITS = 32
 
 
 def discrete_gaussian_form(runs: Runs) -> Value | None:
-    """Return D of runs of unsampled discrete Gaussian noise, alike both ways; None for others."""
+    """Return D of runs of one discrete Gaussian noise, not sampled, alike both ways; else None."""
     if len(runs) > 1 or (noise := runs[0][0].discrete_gaussian) is None:
         return None
     return partial(several_runs, noise, runs[0][1])
@@ -65,7 +67,7 @@ def upper_tail(sigma: arb, runs: int, s: int) -> arb:
     if s <= 0:
         return 1 - upper_tail(sigma, runs, 1 - s)
     spread = float(sigma) * math.sqrt(runs)
-    need = ctx.prec * math.log(2) + (s / spread) ** 2 / 2 + _SPARE
+    need = ctx.prec * math.log(2) + (s / spread) ** 2 / 2 + _SPARE_NATS
     last = math.ceil(spread * math.sqrt(2 * need)) + s
     bits = math.ceil(need / math.log(2)) + last.bit_length() + _SPARE_BITS
     with ctx.workprec(bits):
@@ -80,7 +82,7 @@ def _within_a_period(sigma: arb, runs: int, s: int, last: int) -> arb:
 
     (1/N) Σ_{|j| <= (N−1)/2} φ(2πj/N)^k Σ_{r=s}^{last} cos(2πjr/N), N = 2·last + 1. By Poisson's sum
     φ(2πx) = Θ̂(x)/Θ̂(0) for the deviation 1/(2πσ), which falls up to x = ½: once it is small, so is
-    the rest.
+    the rest. LimitError where more nodes are needed than the limit "order" has.
     """
     period, width, dual = 2 * last + 1, last + 1 - s, 1 / (2 * arb.pi() * sigma)
     total, small = arb(width), arb(2) ** -ctx.prec
@@ -103,21 +105,26 @@ def _within_a_period(sigma: arb, runs: int, s: int, last: int) -> arb:
 if TYPE_CHECKING:
     IntegerRuns = tuple[tuple[IntegerLoss, int], ...]
 
-_RUNS, _OUTCOMES = 4, 20_000  # of all runs, up to which a sum is sooner had than a grid
-_USUAL = 100.0  # nats, for the number of outcomes
+#: A sum over the outcomes of at most so many runs, and so many in all, is sooner had than a grid.
+_MOST_RUNS, _MOST_OUTCOMES = 4, 20_000
+#: Outcomes are counted but for e^{−100} of both laws, whatever precision is asked.
+_USUAL_NATS = 100.0
 
 
 def integer_form(runs: IntegerRuns, reverse: bool) -> Value | None:
     """Return D of few runs of noise on whole numbers, if its outcomes are few; else None."""
-    if sum(k for _, k in runs) > _RUNS:
+    if sum(k for _, k in runs) > _MOST_RUNS:
         return None
-    outcome_counts = ((len(part.noise.outcomes(0.0, 1.0, _USUAL)), k) for part, k in runs)
-    is_short = math.prod(math.comb(n + k - 1, k) for n, k in outcome_counts) <= _OUTCOMES
+    outcome_counts = ((len(part.noise.outcomes(0.0, 1.0, _USUAL_NATS)), k) for part, k in runs)
+    is_short = math.prod(math.comb(n + k - 1, k) for n, k in outcome_counts) <= _MOST_OUTCOMES
     return partial(_profile, runs, reverse) if is_short else None
 
 
 def _profile(runs: IntegerRuns, reverse: bool, y: arb) -> arb:
-    """Sum (p − e^y q)₊ over the outcomes of all runs that count; the others have less P-mass."""
+    """Sum (p − e^y q)₊ over the outcomes of all runs that count.
+
+    The others make D larger by at most their P-mass, which widens the ball.
+    """
     every, left_out = _every(runs, reverse, ctx.prec)
     grown, zero = y.exp(), arb(0)
     return sum(((p - grown * q).max(zero) for p, q in every), up_to(left_out))
@@ -125,7 +132,10 @@ def _profile(runs: IntegerRuns, reverse: bool, y: arb) -> arb:
 
 @lru_cache(8)
 def _every(runs: IntegerRuns, reverse: bool, bits: int) -> tuple[list[tuple[arb, arb]], arb]:
-    """List (p, q) of every combination of outcomes, for every y, and bound what is left out."""
+    """List (p, q) of every combination of outcomes, and bound the P-mass that is left out.
+
+    `bits` is flint's current precision: about 2^{−bits} of each run is left out.
+    """
     products, left_out = [(arb(1), arb(1))], arb(0)
     for part, k in runs:
         known, rest = part.known(reverse, bits * math.log(2))

@@ -34,7 +34,7 @@ class LossRegister:
     def register(self, law: type[L]) -> Callable[[Callable[[L], Part]], Callable[[L], Part]]:
         """Register what makes the loss of laws of this class, as a decorator.
 
-        The first statement stays: a copy of a module must not change what others have of it.
+        The first registration of a class stays, as a module may be loaded twice.
         """
 
         def state(make: Callable[[L], Part]) -> Callable[[L], Part]:
@@ -46,8 +46,8 @@ class LossRegister:
     def __call__(self, law: Neighbours) -> Part:
         """Make the loss of these laws, by the register of their class or of one above it.
 
-        The file of a class is opened when its loss is first asked for. CurveAloneError where
-        neither the class of the laws nor any above it has a loss.
+        The file of a class is opened when its loss is first asked for. CurveAloneError, an
+        AssumptionError, where neither the class of the laws nor any above it has a loss.
         """
         for kind in type(law).__mro__:
             if kind not in self.makers and kind.__name__ in FILES:
@@ -57,4 +57,5 @@ class LossRegister:
         raise CurveAloneError(type(law).__name__)
 
 
+#: Makes the privacy loss of declared laws.
 loss_of = LossRegister()

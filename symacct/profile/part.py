@@ -26,6 +26,19 @@ Who adds a loss writes one file with one class:
   `laplace_shift`) and its law in floats for a grid of many different losses (`in_floats`);
 - `proof`, where the profile of one run is proved, and `in_latex`, the two laws as they are printed.
 
+Arguments that bear one name mean the same in every loss and every strategy:
+
+- losses, ε and y are in nats, and so is every logarithm; z = a + it is an order, `gamma` the
+  sampling rate, and `reverse` asks for (Q, P), whose loss is −L under Q;
+- `need` is in nats: a value of F may be off by about e^{−need} F(a). What is handed back encloses
+  F whatever the need, which only says how wide the enclosure may be;
+- `far` is the largest |Im z| for which nodes are made, and `t` the smallest one for which a bound
+  far out is asked;
+- `slack` is in nats: a bound of log|F| may be about so much above the best one that is known;
+- `drop` is in nats: what is left out of a sum is about e^{−drop} of the δ that is asked for;
+- `rare` is a probability, and `digits` are significant decimal digits;
+- `most` is the largest count, loss or value that is taken, as its function says.
+
 The file registers which declared laws (laws/neighbours.py) have the loss, by `@loss_of.register`,
 and `loss_register.py` names the file. tests/profile/test_traits.py sees that nobody asks for the
 class of a loss.
@@ -59,13 +72,17 @@ if TYPE_CHECKING:
     from symacct.profile.losses.finite import Atoms
     from symacct.profile.written_laws import Write, WrittenLaws
 
+#: An array of float64 or complex128, which steers.
 Floats = np.ndarray
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class OrderLine:
-    """A line of orders has z = a + inh, first <= n <= last; a and h are exact binary numbers."""
+    """A line of orders has z = a + inh, first <= n <= last; a and h are exact binary numbers.
+
+    `log_values` and `log_turning` take lines from 0 on alone, and do not read `first`.
+    """
 
     a: float
     h: float
@@ -74,16 +91,19 @@ class OrderLine:
 
     @property
     def nodes(self) -> range:
-        """The n."""
+        """The numbers n of the nodes, both ends among them."""
         return range(self.first, self.last + 1)
 
 
-#: The orders and steps of a line have 24 bits, so that its nodes are exact at few.
+#: The orders and steps of a line are rounded down to 24 bits, so that its nodes are exact floats.
 rounded_down = functools.partial(balls.rounded_down, bits=24)
 
 
 def log_turning(log_weights: Floats, losses: Floats, line: OrderLine) -> Floats:
-    """Compute log Σ_j w_j e^{inhℓ_j} for each node of a line in complex128, by two matrices."""
+    """Compute log Σ_j w_j e^{inhℓ_j} for 0 <= n <= last in complex128, by two matrices of powers.
+
+    It steers. It is −∞ where a sum is 0, and a line from another node on is none of its business.
+    """
     top = log_weights.real.max()
     weights = np.exp(log_weights - top)
     small = math.isqrt(line.last) + 1
@@ -97,30 +117,38 @@ def log_turning(log_weights: Floats, losses: Floats, line: OrderLine) -> Floats:
 class Factor(ABC):
     """A factor of a composition's moments is what a contour sums, in balls at flint's precision."""
 
-    stands_for_many = False  # losses, whose runs it gathers
+    stands_for_many = False  # True of a factor that gathers the runs of several losses
 
     @abstractmethod
     def terms(self, line: OrderLine, need: float) -> int:
-        """How many are summed for each node of `transform`."""
+        """Estimate how many terms `transform` sums for a node of the line: its cost, no bound.
+
+        LimitError where they are too many.
+        """
 
     @abstractmethod
     def transform(self, line: OrderLine, need: float) -> list[acb]:
-        """F on a line, each to an absolute error of about e^{−need} F(a)."""
+        """Enclose F at each node of a line, with radii of about e^{−need} F(a)."""
 
     @abstractmethod
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """An upper bound of log|F(a+is)| for all |s| >= t, within about `slack` of the best."""
+        """Bound log|F(a+is)| from above for all |s| >= t, within about `slack` nats of the best."""
 
     @abstractmethod
     def largest(self, reverse: bool) -> arb:
-        """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
+        """Enclose ess sup of the finite L under P, of the finite −L under Q if `reverse`.
+
+        It is ∞ where there is none, and −∞ where no loss is finite. It may be larger than the true
+        one, never smaller, as D is taken to be P(L = ∞) beyond it.
+        """
 
 
 class LossLattice(NamedTuple):
     """A lattice of losses has all of them equally far apart.
 
-    `apart` is the step, `deviation` about that of the lattice's number, and `masses` gives for
-    either direction and so many bits the smallest loss with the P-masses from there on.
+    `apart` is the step in nats, `deviation` about the standard deviation of L in steps, or more.
+    `masses(reverse, bits)` gives the smallest loss and the P-masses from there on, those of Q if
+    reversed; it may leave out masses below about 2^{−bits}.
     """
 
     apart: Exact
@@ -134,20 +162,20 @@ class Part(Factor):
     What steers is float64 and proves nothing; the rest is balls at flint's current precision.
     """
 
-    # --- traits
+    # --- traits, which choose a strategy and prove nothing
 
-    proof: Proof = SINGLE_RUN  # of the profile of one run
-    is_atomic = False  # all losses are atoms, and no moment falls
-    is_density = False  # D is worked out by integrals of two densities, soon at any place
-    is_averaged = False  # F is a mean of those of other losses, soon had or soon refused
-    ends_in_atoms = False  # both ends of the loss have mass
-    jumps_rarely = False  # as of a small sample: moments tell of the jumps and not of the rest
-    has_moments = True  # at complex orders, which a contour sums
-    refuses_far_orders = False  # where its nodes are too many
-    is_searched = False  # a value of D is at a place that is searched for
-    is_costly = False  # a value of D takes as long as thousands of others
-    may_be_chosen = True  # by a coin, with another loss
-    has_an_end = False  # a largest loss, next to which D falls like a power of what is left
+    proof: Proof = SINGLE_RUN  # where the profile of one run is proved
+    is_atomic = False  # all losses are atoms, so that |F| does not fall along a line
+    is_density = False  # D is an integral of two densities, which is quick at any y
+    is_averaged = False  # F is a mean of other losses' F, which is quickly summed or refused
+    ends_in_atoms = False  # the smallest and the largest loss have positive mass
+    jumps_rarely = False  # γ is so small that moments tell of the sampled runs alone
+    has_moments = True  # F is known at complex orders, which a contour sums
+    refuses_far_orders = False  # it raises LimitError where orders far out need too many nodes
+    is_searched = False  # a value of D is taken at a place that a search finds
+    is_costly = False  # a value of D takes as long as thousands of values of other losses
+    may_be_chosen = True  # Either may choose between this loss and another one by its coin
+    has_an_end = False  # there is a largest loss, near which D falls like a power of the rest
 
     @property
     @abstractmethod
@@ -163,11 +191,14 @@ class Part(Factor):
 
     @abstractmethod
     def sampled(self, gamma: Exact) -> Part:
-        """(1−γ)Q + γP against Q, 0 < γ < 1; AssumptionError where it is not known."""
+        """Make the loss of (1−γ)Q + γP against Q, 0 < γ < 1; AssumptionError where none is known.
+
+        The caller answers for γ = 0, where there is no run, and for γ = 1, this loss itself.
+        """
 
     @property
     def exchanged(self) -> Part | None:
-        """(Q, P), where it is known as a loss."""
+        """The loss of (Q, P): itself where a symmetry exchanges the two; None where not known."""
         return self if self.symmetric else None
 
     @property
@@ -179,16 +210,17 @@ class Part(Factor):
         return None
 
     def fixed_size_pair(self, gamma: Exact) -> Part | None:
-        """What dominates a sample of fixed size both ways, a record replaced.
+        """Make the pair that dominates a sample of fixed size both ways, a record replaced.
 
-        None where that is known one way only, as (1−γ)Q + γP against Q.
+        γ is the share of the records, in (0, 1). None where what dominates is known one way only,
+        as (1−γ)Q + γP against Q.
         """
         return None
 
     def in_groups(self, gamma: Exact, added: int, removed: int) -> Part:
-        """Poisson samples of so many records more, against those of other ones.
+        """Make the loss of Poisson samples with `added` records, against those with `removed` ones.
 
-        AssumptionError where that is not known.
+        AssumptionError where it is not known.
         """
         raise AssumptionError(
             "found groups of records on Poisson samples of noise that is not Gaussian, needed "
@@ -198,7 +230,10 @@ class Part(Factor):
         )
 
     def allocated(self, steps: int) -> Part:
-        """The mean over so many runs of the laws with the record in one of them, against none."""
+        """Make the loss of a record in one of `steps` > 1 runs, drawn at random, against no record.
+
+        AssumptionError where it is not known.
+        """
         raise AssumptionError(
             "found RandomAllocation of noise that is not Gaussian, Laplace or "
             "of finitely many outcomes, needed one of these",
@@ -208,12 +243,18 @@ class Part(Factor):
 
     @classmethod
     def joined(cls, runs: Sequence[tuple[Self, int]]) -> Runs | None:
-        """All runs of losses of this class as fewer, where these have their law; else None."""
+        """Join all runs of losses of this class into fewer runs that have the law of their sum.
+
+        None where no such runs are known; an empty tuple where nothing is lost.
+        """
         return None
 
     @classmethod
     def factors(cls, runs: Sequence[tuple[Self, int]]) -> Sequence[tuple[Factor, int]] | None:
-        """All runs of losses of this class as fewer factors of moments, where that is less work."""
+        """Gather the runs of losses of this class as fewer factors of moments; None where none are.
+
+        The product of the factors' F must be that of the runs.
+        """
         return None
 
     # --- closed forms
@@ -225,12 +266,12 @@ class Part(Factor):
 
     @property
     def gaussian_ratio(self) -> Exact | None:
-        """(Δ/σ)² of Gaussian noise on all of the data, where it is its loss: normal."""
+        """(Δ/σ)² of Gaussian noise on all of the data, where that has this loss; else None."""
         return None
 
     @property
     def laplace_shift(self) -> Exact | None:
-        """Δ/b of Laplace noise on all of the data, where it is its loss."""
+        """Δ/b of Laplace noise on all of the data, where that has this loss; else None."""
         return None
 
     @property
@@ -240,7 +281,7 @@ class Part(Factor):
 
     @property
     def discrete_gaussian(self) -> DiscreteGaussian | None:
-        """The noise whose loss it is, not sampled, linear in the outcome."""
+        """The discrete Gaussian noise on all of the data that has this loss; None of others."""
         return None
 
     @property
@@ -254,85 +295,110 @@ class Part(Factor):
         return None
 
     def density_pairs(self, reverse: bool) -> Sequence[tuple[DensityLoss, tuple[bool, ...]]]:
-        """The pairs of densities of which it is the worst, and which ways round; none of others."""
+        """List pairs of densities whose pointwise maximum is its profile; none of other losses.
+
+        Beside each stand the directions that count, True for the exchanged one.
+        """
         return ()
 
     @classmethod
     def form_of_runs(
         cls, runs: Sequence[tuple[Self, int]], reverse: bool
     ) -> tuple[Callable[[arb], arb], Proof] | None:
-        """D(y) of runs of losses of this class alone, and its proof, where it is known."""
+        """Return D as a function of y, of runs of losses of this class alone, and its proof.
+
+        None where no such form is known. The function may give balls that decide nothing.
+        """
         return None
 
     def outcomes_but_for(self, need: float, reverse: bool) -> tuple[list[tuple[arb, arb]], arb]:
-        """(p, q) of an atomic loss's outcomes but for masses of about e^{−need}; what these are."""
+        """List (p, q) of an atomic loss's finite losses, and bound the P-mass that is left out.
+
+        That is about e^{−need}. Outcomes of infinite loss are not listed, nor is their mass in the
+        bound. The laws are exchanged if `reverse`.
+        """
         raise NotImplementedError
 
     # --- float64: where to look
 
     @abstractmethod
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        """log F and the variance of L under the tilted law, at real orders; float64."""
+        """Estimate log F and the variance of L under the tilted law Q e^{aL}/F(a), at real orders.
+
+        log F is ∞ or NaN where a moment is infinite or not found.
+        """
 
     @abstractmethod
     def log_decay(self, a: float, t: float) -> float:
-        """About `decay`; float64."""
+        """Estimate what `decay` gives at a and t, with log F(a) at t = 0."""
 
     @abstractmethod
     def log_values(self, line: OrderLine) -> Floats:
-        """About log of `transform`, on a line from 0 on; complex128."""
+        """Estimate log F at each node of a line from 0 on, in complex128."""
 
     def in_floats(self, reverse: bool, rare: float) -> LawInFloats | None:
-        """The law in float64 but for what is rare, with what that loses, where it is known."""
+        """Return the law in float64 with a bound of what it loses, to be laid on a grid; else None.
+
+        Losses beyond which about the mass `rare` lies may be left out: the bound counts them.
+        """
         return None
 
     def about_root(self, log_delta: float, reverse: bool) -> float | None:
-        """About where D is e^{log_delta}, in float64, where that is told without moments."""
+        """Estimate the ε of D(ε) = e^{log_delta} without moments; None where only these tell it."""
         return None
 
     # --- balls: what is proved
 
     def frequencies(self) -> list[arb]:
-        """The losses ℓ at which F turns, F(a+iu) = Σ e^{iuℓ} f(u); [] where f would not be slow."""
+        """List the losses ℓ at which F turns, F(a+iu) = Σ e^{iuℓ} f_ℓ(u) with slow f_ℓ.
+
+        [] where no such sum is known.
+        """
         return []
 
     def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
-        """Bounds of |f^{(j)}(u)|/j! for all u >= t > 0 and j < length, for each of these losses."""
+        """Bound |f_ℓ^{(j)}(u)|/j! for all u >= t > 0 and j < length, for each of `frequencies`."""
         return []
 
     @abstractmethod
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """H_{e^y}(P‖Q) = P(L > y) − e^y Q(L > y) in closed form; of (Q, P) if `reverse`."""
+        """Enclose D(y) = P(L > y) − e^y Q(L > y) of one run, for every real y.
+
+        P(L = ∞) is part of it. It is of (Q, P) if `reverse`. The ball may be NaN, or too wide,
+        where more bits of flint's precision are needed.
+        """
 
     def largest(self, reverse: bool) -> arb:
-        """None is known."""
+        """∞: no largest loss is known."""
         return arb("inf")
 
     def exact_largest(self, reverse: bool) -> Exact | None:
-        """The largest loss as an exact number, where one is known."""
+        """The largest finite loss as an exact number in nats; None where it is not known so."""
         return None
 
     @abstractmethod
     def mass_at_infinity(self, reverse: bool) -> Exact:
-        """P(L = ∞); Q(L = −∞) if `reverse`."""
+        """Return P(L = ∞) as an exact number; Q(L = −∞) if `reverse`."""
 
     # --- words
 
     def in_latex(self, write: Write) -> WrittenLaws | None:
-        """P and Q, numbers by `write`; None where they are not written, or are too many terms."""
+        """Write P and Q in LaTeX, numbers by `write`; None where they are too many terms for it."""
         return None
 
 
+#: Each loss with the count of its runs, which is at least 1.
 Runs = tuple[tuple[Part, int], ...]
+#: Runs in any sequence, as a search makes them.
 PartRuns = Sequence[tuple[Part, int]]
-#: Of factors some of which are no losses.
+#: Factors with the counts of their runs; some are no losses.
 FactorRuns = Sequence[tuple[Factor, int]]
 
 
 def merged(
     runs: Runs, merge: Callable[[type[Part], Sequence[tuple[Part, int]]], Sequence[T] | None]
 ) -> list[tuple[Part, int] | T]:
-    """Merge the runs of each class where that can be, and keep the others as they are, in front."""
+    """Merge the runs of each class by `merge`, and keep in front those of which that gives None."""
     alike: dict[type[Part], list[tuple[Part, int]]] = defaultdict(list)
     for part, count in runs:
         alike[type(part)].append((part, count))
@@ -351,7 +417,7 @@ class ProfileOnly(Part):
     Several runs of it are laid on a grid.
     """
 
-    has_moments = False  # but some have
+    has_moments = False  # a subclass that has moments says so
 
     @property
     def decays_slowly(self) -> bool:

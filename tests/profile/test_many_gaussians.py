@@ -108,7 +108,7 @@ def test_the_size_of_a_term(a, gamma):
         z, grid = 0.75 * node, RealLineGrid(0.75, node, node, 1.0, 2, 2.0)
         with ctx.workprec(64):
             frame = runs.frame(arb(runs.high), a)
-            bound = runs.size(grid, frame, t, arb(left), arb(left + wide), arb(tall))
+            bound = runs.largest_sum(grid, frame, t, arb(left), arb(left + wide), arb(tall))
         s = np.array([left, left + wide]) + 1j * tall * np.linspace(0, 1, 200)[:, None]
         log_r = np.log(1 - float(gamma) + float(gamma) * np.exp(s * z - s * s / 2))
         sizes = a * log_r[-1].real + t * abs(np.unwrap(log_r.imag, axis=0)[-1]) - z * z / 2

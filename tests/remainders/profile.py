@@ -36,7 +36,7 @@ def tails_by_short_periods(m):
     law, sigma = summed_gaussians(), arb(1.5)
     m._SPARE_BITS = 64
     for s, spare in itertools.product((1, 2, 4), (-43, -41, -36)):
-        m._SPARE = spare
+        m._SPARE_NATS = spare
         yield m.upper_tail(sigma, 3, s), mp.fsum(p for r, p in law.items() if r >= s)
     for last, bits in itertools.product((5, 9), (1, 2, 4)):
         m.ctx = SimpleNamespace(prec=bits)

@@ -350,7 +350,7 @@ def noise_beside_losses(m):
     mass = (1 + mp.exp(-1.5)) / 2
     mass += mp.fsum(mp.exp(-0.75 * (1 + sign / mp.sqrt(3))) for sign in (-1, 1)) * mp.mpf(3) / 8
     yield part._nodes(2.5, 1.25, 9.0)[1], error * mp.mpf(1.5) ** 20 * (1 + mass)
-    m._CELLS = (1, 4)
+    m._FEWEST_CELLS, m._MOST_CELLS = 1, 4
     for fineness, count in ((0.5, 2), (2.0, 3), (9.0, 6)):
         cells = part._cells(s, fineness)
         ends = [mp.mpf(1.5) * i / count for i in range(count + 1)]

@@ -1,4 +1,8 @@
-"""A record in one step of many has a loss by the sum S of the steps' likelihood ratios."""
+"""A record in one step of many has a loss by the sum S of the steps' likelihood ratios.
+
+W is the ratio of both densities in one run, and t the number of runs. D is in balls; what says
+"estimate" is float64 and steers. Losses, y, log δ and errors are natural logarithms.
+"""
 
 from __future__ import annotations
 
@@ -31,24 +35,43 @@ from symacct.profile.written_laws import Write, WrittenLaws, allocated, laplaces
 # H_a(P‖Q) = E(S/t − a)₊ and H_a(Q‖P) = E(1 − aS/t)₊: the expected shortfall of S below a place
 # gives both, as E S = t (docs/proofs/allocations.md, Lemma lognormal-profile).
 
-_GUARD, _FEWEST_BITS = 56, 10  # bits of those asked for that are not needed, and those that are
-_SPARE, _ROUNDED = 3.0, 4.0  # nats
-_FAR, _MOST_BITS = 6.5, 192  # s beyond which no contour is short, and bits that tell all there is
-_PARTS = np.linspace(0.4, 0.9, 11).tolist()  # of log K
-_CELL, _WIDEST = 0.5, 0.25  # of the loss's deviation, and losses: places that share a contour
-_ATTEMPTS, _HALVINGS, _FARTHEST, _TINY = 5, 60, 1e4, 1e-300
+#: A value has so many bits less than flint's precision, as callers ask with a reserve; 10 at least.
+_RESERVE_BITS, _FEWEST_BITS = 56, 10
+#: An error is asked to be e^{−3} of what is wanted, and a guess of log δ is lowered by as much.
+_SPARE_NATS = 3.0
+#: Errors are rounded to multiples of so many nats, so that nearby questions share a contour.
+_ROUNDED_NATS = 4.0
+#: Beyond this s = Δ/σ no contour is short, and bounds of one run answer alone.
+_LARGEST_RATIO_OF_CONTOURS = 6.5
+#: There more bits than these tell no more, and are refused by a PrecisionError.
+_MOST_BITS_OF_BOUNDS = 192
+#: The others' ratios are bounded at K to one of these powers, whichever bounds best.
+_POWERS_OF_PLACE = np.linspace(0.4, 0.9, 11).tolist()
+#: Places within half a deviation of the loss share a contour, but no farther apart than 0.25 nats.
+_CELL_IN_DEVIATIONS, _WIDEST_CELL = 0.5, 0.25
+#: A contour is laid again at most so often, for a smaller δ or more bits.
+_ATTEMPTS = 5
+#: A guess of ε is halved so often, from at most 10^4 nats.
+_HALVINGS, _FARTHEST = 60, 1e4
+#: Below this a float64 counts as lost, and an asymptotic formula serves.
+_TINY = 1e-300
 _FEW_BITS = 64
+#: Orders λ at which E[(S/t)^{−λ}] steers.
 _ORDERS = np.geomspace(0.1, 1e6, 120)
-_NEAR = 1e-3  # of an order, for differences
+#: The second derivative of log E[(S/t)^z] is a difference over so much of an order on either side.
+_ORDER_STEP = 1e-3
 
 
 class AllocationLoss(ProfileOnly):
-    """No symmetry exchanges the two laws, and no loss is infinite, whatever the noise."""
+    """An allocation's loss is log(S/t), finite, of two laws that no symmetry exchanges.
+
+    Its moments are estimates; D alone is proved, of one run.
+    """
 
     symmetric = False
 
     def sampled(self, gamma: Exact) -> Part:
-        """Not known."""
+        """Raise AssumptionError: no pair is known of an allocation on a sample."""
         raise AssumptionError(
             "found RandomAllocation on a sample, needed it on all of the data",
             where="conversion exact",
@@ -56,22 +79,27 @@ class AllocationLoss(ProfileOnly):
         )
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Estimate log E[(S/t)^z] and its second derivative at real orders, in float64."""
-        here, right, left = (self.log_moments(orders + x) for x in (0.0, _NEAR, -_NEAR))
-        curved = (right - 2 * here + left) / _NEAR**2
+        """Estimate log E[(S/t)^z] and the variance of L under the tilted law, at real orders.
+
+        The variance is a difference of second order, and at least a quarter of `spread`: it may be
+        far off where the estimates of log E[(S/t)^z] pass from one formula to another.
+        """
+        offsets = (0.0, _ORDER_STEP, -_ORDER_STEP)
+        here, right, left = (self.log_moments(orders + x) for x in offsets)
+        curved = (right - 2 * here + left) / _ORDER_STEP**2
         return here, np.maximum(curved, self.spread / 4)
 
     @property
     def spread(self) -> float:
-        """About the variance of log S."""
+        """Estimate the variance of log S, as if S were lognormal."""
         raise NotImplementedError
 
     def log_moments(self, z: Floats) -> Floats:
-        """About log E[(S/t)^z]; float64."""
+        """Estimate log E[(S/t)^z] at real orders z."""
         raise NotImplementedError
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
-        """None."""
+        """Return 0: both laws have the same outcomes."""
         return Fraction(0)
 
 
@@ -89,23 +117,24 @@ class AllocatedGaussian(AllocationLoss):
 
     @cached_property
     def law(self) -> Lognormal:
-        """Of W, the ratio of both densities in one run."""
+        """The law of W, the ratio of both densities in one run."""
         return _lognormal(self.ratio)
 
     @property
     def spread(self) -> float:
+        """Compute log(1 + Var W/t), the variance of log S as if S were lognormal."""
         return math.log1p(self.law.variance / self.steps)
 
     def log_moments(self, z: Floats) -> Floats:
         """Estimate log E[(S/t)^z]: below 0 by Mellin's integral, above as if S were lognormal.
 
-        Or one W all of it.
+        For z > 1 the moment as if one W were all of S is added.
         """
         square, t = self.law.s**2, self.steps
         even = z * (z - 1) / 2 * self.spread
         jump = z * (z - 1) / 2 * square - (z - 1) * math.log(t)
         log_moments = np.where(z > 1, np.logaddexp(even, jump), even)
-        below = z < -_NEAR
+        below = z < -_ORDER_STEP
         if below.any():
             log_moments[below] = self.law.log_negative_moments(-z[below], t)
         return np.asarray(log_moments)
@@ -115,7 +144,7 @@ class AllocatedGaussian(AllocationLoss):
         return _halved(lambda y: self._log_about(y, reverse) - log_delta)
 
     def _log_about(self, y: float, reverse: bool) -> float:
-        """Estimate log D(y) as if log S were normal, or one W far from 1; added by a moment."""
+        """Estimate log D(y), as if log S were normal or one W far from 1; of (Q, P) by moments."""
         if reverse:
             orders, log_moments = self._below
             kernel = orders * np.log(orders) - (1 + orders) * np.log1p(orders)
@@ -127,24 +156,28 @@ class AllocatedGaussian(AllocationLoss):
 
     @cached_property
     def _below(self) -> tuple[Floats, Floats]:
-        """Orders λ, and log E[(S/t)^{−λ}]."""
+        """Orders λ > 0, and log E[(S/t)^{−λ}] at them."""
         return _ORDERS, self.law.log_negative_moments(_ORDERS, self.steps)
 
     @property
     def _cell(self) -> float:
-        """Places so near share a contour."""
-        return min(_CELL * math.sqrt(self.spread), _WIDEST)
+        """The length in nats of a cell of y, all of which share a contour."""
+        return min(_CELL_IN_DEVIATIONS * math.sqrt(self.spread), _WIDEST_CELL)
 
     # --- balls: what is proved
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """Compute D(y) by bounds of one run, or by contours; NaN where more bits are needed."""
-        about, wanted = float(y.mid()), max(ctx.prec - _GUARD, _FEWEST_BITS)
+        """Compute D(y) by bounds of one run, or by contours, to flint's precision less a reserve.
+
+        Where s is so large that no contour is short the bounds answer alone, with a PrecisionError
+        above 192 bits. Else the ball may be wide where contours do not reach the bits.
+        """
+        about, wanted = float(y.mid()), max(ctx.prec - _RESERVE_BITS, _FEWEST_BITS)
         alone = self._run_bounds(y, reverse)
         if alone.rel_accuracy_bits() >= wanted:
             return alone
-        if self.law.s > _FAR:
-            if ctx.prec > _MOST_BITS:
+        if self.law.s > _LARGEST_RATIO_OF_CONTOURS:
+            if ctx.prec > _MOST_BITS_OF_BOUNDS:
                 raise PrecisionError(
                     f"random allocation of {self.steps} runs at σ/Δ = {1 / self.law.s:.4g}: found "
                     "its profile known to few digits only, needed fewer, or more noise"
@@ -160,7 +193,7 @@ class AllocatedGaussian(AllocationLoss):
             if not accuracy(value) > before:
                 needed *= 2  # what tells no digit is asked for more of them
             before = accuracy(value)
-            log_delta = min(log_delta, _log_size(value)) - _SPARE
+            log_delta = min(log_delta, _log_size(value)) - _SPARE_NATS
         return value
 
     # Proved in docs/proofs/allocations.md, Lemma far-run.
@@ -179,8 +212,8 @@ class AllocatedGaussian(AllocationLoss):
             return lower.lower().max(arb(0)).union(upper.upper().max(arb(0)))
         place = t * y.exp()
         low, high = hockey_stick(place.log(), s).lower().max(arb(0)), arb(1)
-        for part in _PARTS:
-            a = (place.log() * part).exp()
+        for power in _POWERS_OF_PLACE:
+            a = (place.log() * power).exp()
             far = arb(t - 1) * normal_tail((a / (t - 1)).log() / s + s / 2)
             rest = far.min((t - 1) / a)
             if a < place:
@@ -191,8 +224,9 @@ class AllocatedGaussian(AllocationLoss):
         """Compute D(y) of about e^{log_delta} to so many bits, on a contour for nearby places."""
         t, index = self.steps, round(float(y.mid()) / self._cell)
         shift = index * self._cell
-        log_error = log_delta - wanted * math.log(2) - _SPARE + math.log(t)
-        rounded = _ROUNDED * math.floor((log_error - (shift if reverse else 0.0)) / _ROUNDED)
+        log_error = log_delta - wanted * math.log(2) - _SPARE_NATS + math.log(t)
+        at_place = log_error - (shift if reverse else 0.0)
+        rounded = _ROUNDED_NATS * math.floor(at_place / _ROUNDED_NATS)
         contour = _laid(self, -index if reverse else index, rounded)
         lost = math.ceil(max(abs(shift) - log_delta, 0.0) / math.log(2))
         with ctx.workprec(ctx.prec + lost):
@@ -206,19 +240,22 @@ class AllocatedGaussian(AllocationLoss):
 
 @lru_cache(16)
 def _lognormal(ratio: Exact) -> Lognormal:
-    """One for all numbers of steps."""
+    """Make the law of one run's ratio, one for all numbers of steps."""
     return Lognormal(ratio)
 
 
 @lru_cache(64)
 def _laid(part: AllocatedGaussian, index: int, log_error: float) -> Shortfall:
-    """The contour for all places within half a cell of te^{y}, y the index's."""
+    """Lay the contour for all places te^y with y within half a cell of `index` cells.
+
+    `log_error` is log of the error of E(K − S)₊ that is wanted.
+    """
     place = part.steps * math.exp(index * part._cell)
     return Shortfall(part.law, part.steps, place, hyperbola(part.law, place, part.steps, log_error))
 
 
 def _log_stick(y: float, spread: float) -> float:
-    """log E(e^X − e^y)₊, X normal with this deviation and E e^X = 1; float64."""
+    """Estimate log E(e^X − e^y)₊, X normal with the deviation `spread` and E e^X = 1."""
     if spread == 0:
         return -math.inf
     low, high = y / spread - spread / 2, y / spread + spread / 2
@@ -227,19 +264,19 @@ def _log_stick(y: float, spread: float) -> float:
 
 
 def _log_tail(x: float) -> float:
-    """log P(Z > x)."""
+    """Estimate log P(Z > x) for a standard normal Z."""
     tail = math.erfc(x / math.sqrt(2)) / 2
     return math.log(tail) if tail > _TINY else -x * x / 2 - math.log(x * math.sqrt(2 * math.pi))
 
 
 def _log_size(value: arb) -> float:
-    """log of the most that it may be."""
+    """Return log of the largest modulus in the ball; ∞ where that is not finite."""
     with ctx.workprec(_FEW_BITS):
         return float(abs(value).upper().log()) if value.is_finite() else math.inf
 
 
 def _halved(above: Callable[[float], float]) -> float:
-    """Where a falling function crosses 0."""
+    """Estimate by halvings where a falling function crosses 0, from 0 to about 10^4."""
     low, high = 0.0, 1.0
     while above(high) > 0 and high < _FARTHEST:
         deadline.check()
@@ -257,20 +294,21 @@ def _halved(above: Callable[[float], float]) -> float:
 # H_a(P‖Q) = E(S/t − a)₊ and H_a(Q‖P) = E(1 − aS/t)₊ by the expected shortfall of S, in balls
 # (docs/proofs/allocations.md, Lemma laplace-allocation).
 
-_LAPLACE_GUARD, _LAPLACE_FEWEST_BITS = (
-    32,
-    10,
-)  # bits of those asked for that are not needed, and those that are
-_LAPLACE_SPARE, _LAPLACE_ATTEMPTS = 3.0, 6  # nats
-_NATS = 2.0  # for each bit: what is smaller is told with more bits only
-_TRIED = (
-    (500, 100),
-    (5000, 500),
-    (20_000, 3000),
-)  # nodes of a line, ratios that may be the largest on the other
+#: A value has so many bits less than flint's precision, as callers ask with a reserve; 10 at least.
+_LAPLACE_RESERVE_BITS, _LAPLACE_FEWEST_BITS = 32, 10
+#: A δ below e^{−2·bits} is told with more bits only.
+_NATS_PER_BIT = 2.0
+#: A contour is laid again at most so often, for a smaller δ.
+_LAPLACE_ATTEMPTS = 6
+#: The line is taken with so many nodes at most, else the hyperbola where so many ratios at most may
+#: be the largest; then with more of both, and beyond these a PrecisionError refuses.
+_NODES_AND_ENDS = ((500, 100), (5000, 500), (20_000, 3000))
+#: Orders α > 1 at which moments estimate D.
 _LAPLACE_ORDERS = 1 + np.geomspace(1e-3, 1e6, 200)
-_WIDE, _LAPLACE_ROUNDED = 1.0, 4.0  # of log S's deviation, and nats: what shares a line
-_SMALL = 1e-9
+#: Places within one deviation of log S share a line.
+_LINE_CELL_IN_DEVIATIONS = 1.0
+#: Next to order ½ the formula of E[W^z] is taken at this |2z−1|s/2, where it does not cancel.
+_LEAST_ARGUMENT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -290,6 +328,7 @@ class AllocatedLaplace(AllocationLoss):
 
     @property
     def spread(self) -> float:
+        """Compute log(1 + Var W/t), the variance of log S as if S were lognormal."""
         s = float(self.shift)
         variance = (2 * math.expm1(s) + math.expm1(-2 * s)) / 3
         return math.log1p(variance / self.steps)
@@ -304,12 +343,12 @@ class AllocatedLaplace(AllocationLoss):
     def _log_run_moments(self, z: Floats) -> Floats:
         """Compute log E[W^z] in float64."""
         s = float(self.shift)
-        x = np.maximum(np.abs(2 * z - 1) * s / 2, _SMALL)
+        x = np.maximum(np.abs(2 * z - 1) * s / 2, _LEAST_ARGUMENT)
         fallen = -np.expm1(-2 * x)
         return np.asarray(x - s / 2 + np.log1p(-fallen / 2 + s * fallen / (4 * x)))
 
     def _log_about(self, y: float, reverse: bool) -> float:
-        """At least about log D(y), by the best moment."""
+        """Estimate log D(y) from above, by the best moment of either direction."""
         log_moments = self.log_moments(1 - _LAPLACE_ORDERS if reverse else _LAPLACE_ORDERS)
         above = _LAPLACE_ORDERS - 1
         kernel = above * np.log(above) - _LAPLACE_ORDERS * np.log(_LAPLACE_ORDERS)
@@ -319,12 +358,16 @@ class AllocatedLaplace(AllocationLoss):
 
     @cached_property
     def ratio(self) -> LaplaceRatio:
-        """The law of W."""
+        """The law of W in balls."""
         return LaplaceRatio(self.shift)
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """Compute D(y) by expected shortfalls; NaN where more bits are needed."""
-        wanted, floor = max(ctx.prec - _LAPLACE_GUARD, _LAPLACE_FEWEST_BITS), -_NATS * ctx.prec
+        """Compute D(y) by expected shortfalls, to flint's precision less a reserve.
+
+        The ball is wide where D is below e^{−2·bits}. PrecisionError where the sums are too long.
+        """
+        wanted = max(ctx.prec - _LAPLACE_RESERVE_BITS, _LAPLACE_FEWEST_BITS)
+        floor = -_NATS_PER_BIT * ctx.prec
         log_delta, before = self._log_about(float(y.mid()), reverse), -math.inf
         for _ in range(_LAPLACE_ATTEMPTS):
             log_delta = max(log_delta, floor)
@@ -333,13 +376,13 @@ class AllocatedLaplace(AllocationLoss):
             if bits >= wanted or bits <= before or log_delta == floor:
                 break
             before = bits
-            log_delta = min(log_delta, float(abs(value).upper().log())) - _LAPLACE_SPARE
+            log_delta = min(log_delta, float(abs(value).upper().log())) - _SPARE_NATS
         return value
 
     def _within(self, y: arb, reverse: bool, log_delta: float, wanted: int) -> arb:
         """Compute D(y) of about e^{log_delta} to so many bits."""
         t, about = self.steps, float(y.mid())
-        log_error = log_delta - wanted * math.log(2) - _LAPLACE_SPARE + math.log(t)
+        log_error = log_delta - wanted * math.log(2) - _SPARE_NATS + math.log(t)
         lost = math.ceil(max(abs(about) - log_delta, 0.0) / math.log(2))
         with ctx.workprec(ctx.prec + lost):
             if reverse:
@@ -350,7 +393,10 @@ class AllocatedLaplace(AllocationLoss):
         return +value
 
     def _shortfall(self, place: arb, log_error: float) -> arb:
-        """Compute E(K − S)₊ to an error of about e^{log_error}."""
+        """Compute E(K − S)₊, K = `place`, to an error of about e^{log_error}.
+
+        Where K is hardly above the least S, or below the largest one, it is so without a sum.
+        """
         t, ratio = self.steps, self.ratio
         low, high = place - t * ratio.low, t * ratio.high - place
         tolerance = arb(log_error).exp()
@@ -363,15 +409,17 @@ class AllocatedLaplace(AllocationLoss):
         return trivial if value.rad() > trivial.rad() else value
 
     def _way(self, place: arb, log_error: float) -> Straight | Bent:
-        """Choose the line or the hyperbola, whichever sum is short enough."""
-        rounded = _LAPLACE_ROUNDED * (
-            math.floor(log_error / _LAPLACE_ROUNDED) - 1
-        )  # less what a place far off loses
+        """Choose the line or the hyperbola, whichever sum is short enough.
+
+        PrecisionError where neither is.
+        """
+        # One multiple less makes up for what a place far off in the cell loses.
+        rounded = _ROUNDED_NATS * (math.floor(log_error / _ROUNDED_NATS) - 1)
         straight = _laplace_laid(self, self._cell(place), rounded)
-        if straight.real * abs(float(place - straight.place)) > _LAPLACE_ROUNDED:
+        if straight.real * abs(float(place - straight.place)) > _ROUNDED_NATS:
             straight = Straight(self.ratio, self.steps, place, log_error)
         bent = Bent(self.ratio, self.steps, place, log_error)
-        for nodes, ends in _TRIED:
+        for nodes, ends in _NODES_AND_ENDS:
             if straight.cost <= nodes:
                 return straight
             if bent.ends <= ends:
@@ -382,11 +430,12 @@ class AllocatedLaplace(AllocationLoss):
         )
 
     def _cell(self, place: arb) -> int:
-        """Places that share a line: their logarithms are about so many deviations."""
-        return round(math.log(float(place) / self.steps) / (_WIDE * math.sqrt(self.spread)))
+        """Number the cell of a place K: log(K/t) is about so many deviations of log S."""
+        width = _LINE_CELL_IN_DEVIATIONS * math.sqrt(self.spread)
+        return round(math.log(float(place) / self.steps) / width)
 
     def largest(self, reverse: bool) -> arb:
-        """s, either way round: where all runs have the largest ratio, or all the least."""
+        """Return s, either way round: where all runs have the largest ratio, or all the least."""
         return BALL.number(self.shift)
 
     def exact_largest(self, reverse: bool) -> Exact | None:
@@ -395,6 +444,7 @@ class AllocatedLaplace(AllocationLoss):
 
 @lru_cache(64)
 def _laplace_laid(part: AllocatedLaplace, cell: int, log_error: float) -> Straight:
-    """The line for all places of a cell."""
-    place = part.steps * math.exp(cell * _WIDE * math.sqrt(part.spread))
+    """Lay the line for all places of a cell; `log_error` as in `_shortfall`."""
+    width = _LINE_CELL_IN_DEVIATIONS * math.sqrt(part.spread)
+    place = part.steps * math.exp(cell * width)
     return Straight(part.ratio, part.steps, arb(place), log_error)

@@ -26,13 +26,15 @@ from symacct.profile.proofs import BOUNDED_RANGE
 from symacct.profile.roots import Value
 from symacct.profile.written_laws import Write, WrittenLaws
 
-_BITS_A_RUN = 3  # that an alternating sum over so many runs loses, about
-_RUNS = 100  # of which the sum is asked
+#: The alternating sum loses about so many bits a run, and is worked out with as many more.
+_BITS_LOST_PER_RUN = 3
+#: The sum answers for at most so many runs; grids do for more.
+_MOST_RUNS = 100
 
 
 @dataclass(frozen=True)
 class BoundedRange(DensityLoss):
-    """The pair for ε = `pure` has its loss over ε on [−1, 1]."""
+    """A bounded range ε = `pure` > 0 has the densities e^{±εx/2} on −1 <= x <= 1, and L = εx."""
 
     pure: Exact
 
@@ -43,9 +45,9 @@ class BoundedRange(DensityLoss):
     def form_of_runs(
         cls, runs: Sequence[tuple[Self, int]], reverse: bool
     ) -> tuple[Value, Proof] | None:
-        """Of few runs of one, for the digits that their sum loses; alike both ways."""
+        """Return D of at most 100 runs of one ε, alike both ways; None of others."""
         (part, count), *more = runs
-        if more or count > _RUNS:
+        if more or count > _MOST_RUNS:
             return None
         return partial(several_runs, part.pure, count), BOUNDED_RANGE
 
@@ -67,7 +69,7 @@ class BoundedRange(DensityLoss):
 
 @lru_cache(64)
 def bounded_range(pure: Exact) -> BoundedRange:
-    """The pair for this ε."""
+    """Make the loss for ε = `pure` > 0, its densities by SymPy."""
     half = expression(pure) * symbols.x / 2
     P, Q = (Density(sympy.exp(log), (-1, 1), "any") for log in (half, -half))  # noqa: N806
     return BoundedRange(DensityPair(Overlap(P, Q)), pure)
@@ -80,7 +82,7 @@ def several_runs(pure: Exact, runs: int, y: arb) -> arb:
     G(b) = ∫_y^b (b−L)^{k−1}/(k−1)! (e^{L/2} − e^{y−L/2}) dL: the law of the sum of k losses is
     that of k uniform ones, tilted.
     """
-    with ctx.workprec(ctx.prec + _BITS_A_RUN * runs):
+    with ctx.workprec(ctx.prec + _BITS_LOST_PER_RUN * runs):
         size, total = BALL.number(pure), arb(0)
         for j in range(runs + 1):
             end = (runs - 2 * j) * size
@@ -94,7 +96,10 @@ def several_runs(pure: Exact, runs: int, y: arb) -> arb:
 
 
 def _beyond(end: arb, width: arb, y: arb, runs: int) -> arb:
-    """G(b), w = b − y: w^k/k! (e^{b/2} M(k, k+1, −w/2) − e^{y−b/2} M(k, k+1, w/2))"""
+    """Compute G(b) = w^k/k! (e^{b/2} M(k, k+1, −w/2) − e^{y−b/2} M(k, k+1, w/2)), w = b − y.
+
+    M is Kummer's function 1F1, k the number of runs.
+    """
     falling, rising = ((sign * width / 2).hypgeom_1f1(arb(runs), arb(runs + 1)) for sign in (-1, 1))
     return (
         width**runs / arb(runs).fac() * ((end / 2).exp() * falling - (y - end / 2).exp() * rising)

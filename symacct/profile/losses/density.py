@@ -1,4 +1,8 @@
-"""Two densities have a loss whose moments are certified integrals."""
+"""Two densities have a loss whose moments are certified integrals.
+
+m = (1−γ)q + γp is the density of the first law, L = log(m/q). `need`, `far` and `slack` are in the
+units of profile/part.py; sizes and bounds called log are natural logarithms.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +48,10 @@ else:  # which is made of this loss
 # On each piece a variable u runs over an interval: the distance T from one end of it, or log T far
 # out and next to where a density is singular. log q there is that of the density of u.
 
-_BEND = 64  # from this T on its logarithm is the variable
+#: From this distance T on, in units of the outcome, the variable u is log T.
+_BEND = 64
 
-
+#: Orders a, each with log of what ∫ q(m/q)^a may be beyond the charts.
 Ends = tuple[tuple[float, float], ...]
 
 
@@ -59,7 +64,10 @@ class ChartLogs(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart is one side of a piece by u, T from `nearest` to `farthest`."""
+    """A chart is one side of a piece by u, for distances T from `nearest` to `farthest`.
+
+    u is T, or log T where the chart is `of_logarithm`; log q on it is that of the density of u.
+    """
 
     pair: DensityPair
     side: Side
@@ -74,37 +82,41 @@ class Chart:
 
     @property
     def high(self) -> arb:
-        """The largest."""
+        """The largest u, at flint's current precision."""
         return self._place(self.farthest)
 
     def _place(self, distance: Fraction) -> arb:
+        """Return u at a distance T."""
         return ball(distance).log() if self.of_logarithm else ball(distance)
 
     @cached_property
     def _evaluators(self) -> list[Evaluator]:
+        """Evaluate log p, log q and log(p/q) of the kernels, by u."""
         evaluators = self.side.evaluators_for(None, self.of_logarithm)[:3]
         return [
             evaluator for evaluator in evaluators if evaluator is not None
         ]  # both densities are positive
 
     def logs(self, u: acb, analytic: bool = False) -> ChartLogs:
-        """At u; not finite where they are not known to be analytic, if `analytic`."""
+        """Compute log q and the loss at u; if `analytic`, not finite where they may not be so."""
         return self._logs(Jet(ComplexBalls(analytic), u, acb(1)))
 
     def logs_with_curvature(self, u: acb) -> ChartLogs:
-        """At u, as jets whose values and slopes are jets: with second derivatives."""
+        """Compute log q and the loss at u, as jets of jets: with second derivatives."""
         sort = JetsOfBalls()
         return self._logs(Jet(sort, Jet(sort.balls, u, acb(1)), sort.number(1)))
 
     def loss(self, u: acb) -> Jet:
-        """The loss at u, alone."""
+        """Compute the loss at u alone."""
         return self._loss(Jet(ComplexBalls(), u, acb(1)))
 
     def _logs(self, x: Jet) -> ChartLogs:
+        """Compute log q and the loss of a jet of u."""
         log_q, shift_q = self._evaluators[1], self.pair.shifts()[1]
         return ChartLogs(log_q(x) - x.sort.constant(shift_q), self._loss(x))
 
     def _loss(self, x: Jet) -> Jet:
+        """Compute the loss log(m/q) of a jet of u."""
         shift_p, shift_q = self.pair.shifts()
         return self._mixed(self._evaluators[2](x) + x.sort.constant(shift_q - shift_p))
 
@@ -121,7 +133,7 @@ class Chart:
         return mixed
 
     def densities(self, u: acb, analytic: bool = False) -> tuple[Jet, Jet]:
-        """log p and log q."""
+        """Compute log p and log q at u."""
         x = Jet(ComplexBalls(analytic), u, acb(1))
         logs = [log(x) for log in self._evaluators[:2]]
         shifted = zip(logs, self.pair.shifts(), strict=True)
@@ -129,7 +141,7 @@ class Chart:
         return p, q
 
     def logs_over(self, u: acb) -> list[acb]:
-        """log q and the loss over the ball u, in mean value form where that is narrower."""
+        """Enclose log q and the loss over the ball u; not finite where they may not be analytic."""
         return mean_values(self.logs, u)
 
 
@@ -149,14 +161,14 @@ def mean_values(logs: Callable[[acb, bool], Iterable[Jet]], u: acb) -> list[acb]
 
 @dataclass(frozen=True)
 class DensityPair:
-    """A pair of densities is (1−γ)Q + γP against Q, both positive on the same set."""
+    """A pair of densities is (1−γ)Q + γP against Q, both positive on the same set, 0 < γ <= 1."""
 
     overlap: Overlap
     gamma: Exact = Fraction(1)
 
     @property
     def sides(self) -> list[Side]:
-        """The halves of the pieces."""
+        """The halves of the pieces of the line, each with a variable of its own."""
         return self.overlap.sides
 
     def shifts(self) -> tuple[arb, arb]:
@@ -173,17 +185,19 @@ class DensityPair:
 
     @cached_property
     def _shifts(self) -> dict[int, tuple[arb, arb]]:
+        """The logarithms of the integrals by the bits at which they were worked out."""
         return {}
 
     @cached_property
     def exchanged(self) -> DensityPair:
-        """The two densities exchanged, at the rate 1."""
+        """The two densities exchanged, at the rate 1: what is sampled is not."""
         return DensityPair(Overlap(self.overlap.Q, self.overlap.P))
 
     def charts(self, ends: Ends) -> tuple[list[Chart], arb]:
         """Lay charts beyond which ∫ q(m/q)^a is below e^{log_tail}, for each of `ends`.
 
-        At either end of the line. The second value bounds what is beyond all of them.
+        That is so at either end of the line. The second value bounds what is beyond all of them.
+        PrecisionError where no tail is known to fall so far.
         """
         charts, left_out = [], arb(0)
         for side in self.sides:
@@ -196,6 +210,7 @@ class DensityPair:
         return charts, left_out
 
     def _up_to(self, side: Side, start: Fraction) -> Iterator[Chart]:
+        """Yield the charts of a side up to T = start, or from 1/start on towards a singular end."""
         if not side.is_infinite:
             yield Chart(self, side, True, 1 / start, Fraction(side.extent))
             return
@@ -205,7 +220,7 @@ class DensityPair:
             yield Chart(self, side, True, bend, start)
 
     def _cut(self, side: Side, ends: Ends) -> Fraction:
-        """Choose a power of 2 beyond which every tail is small enough."""
+        """Choose a power of 2 beyond which every tail is small enough; PrecisionError for none."""
         nearest = 1 if side.is_infinite else max(1, math.ceil(2 / side.extent))
         for doubling in doublings(nearest.bit_length()):
             start = arb(2) ** doubling
@@ -246,11 +261,12 @@ class DensityPair:
 #
 # One run of a pair of densities: H_a(P‖Q) = ∫(p − aq)₊ between the places where p = aq.
 
-_SPARE_BITS = 30  # of those asked for, for what cancels
+#: An integral of (p − e^y q)₊ is asked to so many bits less than flint's precision.
+_SPARE_BITS = 30
 
 
 def hockey_stick(pair: DensityPair, y: arb, reverse: bool) -> arb:
-    """Compute H_{e^y}((1−γ)Q + γP‖Q), or with the laws exchanged, from that of P and Q alone.
+    """Compute H_{e^y}((1−γ)Q + γP‖Q), or with the laws exchanged, from that of P and Q alone:
 
     γH_b(P‖Q) with b = (e^y−1+γ)/γ; exchanged (1−e^y(1−γ))H_c(Q‖P), c = γe^y/(1−e^y(1−γ)).
     """
@@ -265,7 +281,7 @@ def hockey_stick(pair: DensityPair, y: arb, reverse: bool) -> arb:
 
 
 def _surplus(pair: DensityPair, y: arb) -> arb:
-    """Integrate (p − e^y q)₊, at most ∫p beyond the charts."""
+    """Integrate (p − e^y q)₊ of an unsampled pair; beyond the charts it is between 0 and ∫p."""
     tolerance = arb(2) ** (_SPARE_BITS - ctx.prec)
     charts, left_out = pair.charts(((1.0, float(tolerance.log().mid())),))
     total = up_to(left_out)
@@ -296,7 +312,10 @@ def _between(chart: Chart, y: arb, low: arb, high: arb, tolerance: arb) -> arb:
 
 
 def _positive(chart: Chart, y: arb, low: arb, high: arb, depth: int) -> Iterator[tuple[arb, arb]]:
-    """Yield the intervals on which log(p/q) > y; an undecided one is an end with a radius."""
+    """Yield the intervals on which log(p/q) > y; an undecided one is an end with a radius.
+
+    After as many halvings as flint has bits, an interval is given up as undecided.
+    """
     loss = chart.logs(acb(low.union(high))).loss
     value, slope = loss.value.real - y, loss.slope.real
     if value > 0:
@@ -330,7 +349,7 @@ def _monotone(chart: Chart, y: arb, low: arb, high: arb, rises: bool) -> Iterato
 
 
 def _side(chart: Chart, y: arb, u: arb) -> int:
-    """1 where the loss is above y, −1 where it is below, 0 where balls can't decide it."""
+    """Return 1 where the loss is above y, −1 where it is below, 0 where balls can't decide it."""
     value = chart.loss(acb(u)).value.real - y
     return 1 if value > 0 else -1 if value < 0 else 0
 
@@ -343,12 +362,16 @@ def _side(chart: Chart, y: arb, u: arb) -> int:
 # above a loss is a half-line, and D a difference of normal tails (docs/proofs/sampling.md, Lemma
 # monotone-mixtures).
 
-_STEP, _REACH = 1 / 16, 12.0  # of a grid for steering, in deviations
+#: A grid that steers has this step, and goes so far beyond the tilted means, in deviations.
+_STEERING_STEP, _STEERING_REACH = 1 / 16, 12.0
 
 
 @dataclass(frozen=True)
 class MonotoneMixture:
-    """A monotone mixture has the weight of Q itself, and (w, d) of normal laws to its right."""
+    """A monotone mixture M has the weight of Q itself, and (w, d) of normal laws to its right.
+
+    d > 0 is in deviations, and the weights add up to 1.
+    """
 
     base_weight: arb
     others: list[tuple[arb, arb]]
@@ -356,7 +379,8 @@ class MonotoneMixture:
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """Compute M(x > t) − e^y Q(x > t), R(t) = e^y.
 
-        Of (Q, M) it is Q(x < t) − e^y M(x < t), R(t) = e^{−y}.
+        Of (Q, M) it is Q(x < t) − e^y M(x < t), R(t) = e^{−y}. Where R is always above that, or
+        never below it, the value is 1 − e^y or 0.
         """
         loss, sign = (-y, -1) if reverse else (y, 1)
         above = loss.exp() - self.base_weight
@@ -371,25 +395,28 @@ class MonotoneMixture:
         return value.max(arb(0))
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
-        """Return log of Q's masses, and the losses, on an even grid; float64."""
+        """Estimate log of Q's masses, and the losses, on an even grid; LimitError for too many."""
         tails = [(self.base_weight, arb(0)), *self.others] if self.base_weight > 0 else self.others
         logs = np.array([float(w.log()) for w, _ in tails])[:, None]
         apart = np.array([float(d) for _, d in tails])[:, None]
         first, last = (
-            apart.max() * min(lowest_order, 0.0) - _REACH,
-            apart.max() * max(highest_order, 0.0) + _REACH,
+            apart.max() * min(lowest_order, 0.0) - _STEERING_REACH,
+            apart.max() * max(highest_order, 0.0) + _STEERING_REACH,
         )
-        limits.check("order", math.ceil((last - first) / _STEP), "nodes of a mixture")
-        x = np.arange(first, last, _STEP)
+        limits.check("order", math.ceil((last - first) / _STEERING_STEP), "nodes of a mixture")
+        x = np.arange(first, last, _STEERING_STEP)
         losses = np.logaddexp.reduce(logs + apart * (x - apart / 2))
-        return math.log(_STEP / math.sqrt(2 * math.pi)) - x**2 / 2, losses
+        return math.log(_STEERING_STEP / math.sqrt(2 * math.pi)) - x**2 / 2, losses
 
     def largest(self, reverse: bool) -> arb:
-        """∞, and on the other side −log w of Q itself, far to the left."""
+        """Return ∞; if `reverse`, −log w of the weight w of Q itself, where that is not 0."""
         return -self.base_weight.log() if reverse and self.base_weight > 0 else arb("inf")
 
     def _threshold(self, loss: arb) -> arb:
-        """Where log R is the loss: before one term alone is as much, after all are little."""
+        """Enclose the x where log R is the loss, between where one term alone would be as much.
+
+        And where each of them has an equal share of it.
+        """
         ends = [(loss - w.log() + d**2 / 2) / d for w, d in self.others]
         log_share = ((loss.exp() - self.base_weight) / len(ends) / loss.exp()).log()
         lows = [end + log_share / d for end, (_, d) in zip(ends, self.others, strict=True)]
@@ -397,11 +424,15 @@ class MonotoneMixture:
         return enclosed(lambda x: loss.exp() / self._ratio(x), arb(1), (low.mid(), high.mid()))
 
     def _ratio(self, x: arb) -> arb:
+        """Compute R(x) = M/Q at x, in deviations from Q's mean."""
         return sum((w * (d * x - d**2 / 2).exp() for w, d in self.others), self.base_weight)
 
 
 def monotone_mixture(pair: DensityPair) -> MonotoneMixture | None:
-    """Make the mixture of a pair, mirrored where all lie to the left; None for other pairs."""
+    """Make the mixture of a pair, mirrored where all lie to the left; None for other pairs.
+
+    It takes normal laws of one variance, Q a single one, none of P's on the other side of it.
+    """
     parts = pair.overlap.normal_parts
     if parts is None:
         return None
@@ -421,7 +452,7 @@ def monotone_mixture(pair: DensityPair) -> MonotoneMixture | None:
 
 
 def _tail(x: arb) -> arb:
-    """Of N(0, 1), beyond x."""
+    """Compute P(Z > x) for a standard normal Z."""
     tail: arb = (x / arb(2).sqrt()).erfc() / 2
     return tail
 
@@ -434,16 +465,24 @@ def _tail(x: arb) -> arb:
 # ([ψe^{itL}] − ∫ψ′e^{itL})/(it) where L′ is not 0; next to where it is, A has all of ∫g
 # (docs/proofs/losses.md, Lemma density-decay).
 
-_EVEN = 2.0**-7  # of ψ is what it may vary by on a cell where it is not known to be monotone
-_LEVEL = 1 / 16  # of g is how far off it may be on a cell where the loss is level
-_LITTLE = 2.0**-10  # of F(a) is what may vary besides
-_SMALLEST_MASS = 2.0**-24  # of F(a), which a cell need not be halved for
+# A bound is sound whatever these are; narrower cells make it nearer and take longer.
+#: A cell on which ψ is not known to be monotone is kept where ψ varies by this share at most.
+_EVEN_SHARE = 2.0**-7
+#: A cell on which the loss is constant is kept where the ball of g is this share wide at most.
+_LEVEL_SHARE = 1 / 16
+#: A cell is kept, too, where ψ varies by this share of F(a) at most, or has this mass of it.
+_LITTLE_VARIATION, _LITTLE_MASS = 2.0**-10, 2.0**-24
+#: There are about so many cells at most.
 _MOST_CELLS = 4000
+#: Bounds A + C/t are made that are good at one of these t each.
 _TIMES = [2.0**j for j in range(20)]
 
 
 class ChartInterval(NamedTuple):
-    """An interval of a chart has bounds of ∫g and of ∫|ψ′|, ∞ where that is not known."""
+    """An interval of a chart has bounds of ∫g, `mass`, and of ∫|ψ′|, `variation`.
+
+    The variation is ∞ where it is not known.
+    """
 
     chart: Chart
     low: arb
@@ -453,7 +492,10 @@ class ChartInterval(NamedTuple):
 
 
 def ends(charts: list[Chart], a: float, left_out: arb, moment: arb) -> list[End]:
-    """List (A, C), each good at some t; F(a), about, says what matters."""
+    """List (A, C) with |F(a+it)| <= A + C/t for every t > 0, each good at some t.
+
+    `left_out` bounds ∫g beyond the charts. `moment` is about F(a), and steers.
+    """
     cells = _cells(charts, a, moment)
     bounds = []
     for t in _TIMES:
@@ -471,10 +513,10 @@ def _cells(charts: list[Chart], a: float, moment: arb) -> list[ChartInterval]:
     while pending:
         deadline.check()
         chart, low, high = pending.pop()
-        cell, is_settled = _cell(chart, a, low, high, moment * _LITTLE)
+        cell, is_settled = _cell(chart, a, low, high, moment * _LITTLE_VARIATION)
         if (
             is_settled
-            or cell.mass < moment * _SMALLEST_MASS
+            or cell.mass < moment * _LITTLE_MASS
             or len(cells) + len(pending) > _MOST_CELLS
         ):
             cells.append(cell)
@@ -494,7 +536,7 @@ def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[Cha
     width, slope = high - low, loss.slope.value.real
     mass = (width * g).upper()
     if not (slope > 0 or slope < 0):
-        is_settled = slope == 0 and g.rad() < _LEVEL * g
+        is_settled = slope == 0 and g.rad() < _LEVEL_SHARE * g
         return ChartInterval(chart, low, high, mass, arb("inf")), bool(is_settled)
     steep = (log_q.slope.value.real + arb(a) * slope) - loss.slope.slope.real / slope
     if steep > 0 or steep < 0:
@@ -502,14 +544,15 @@ def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[Cha
         return ChartInterval(chart, low, high, mass, change), True
     psi = g / abs(slope)
     variation = (width * psi * abs(steep)).upper()
-    is_even = variation < _EVEN * psi or variation < little
+    is_even = variation < _EVEN_SHARE * psi or variation < little
     return ChartInterval(chart, low, high, mass, variation), bool(is_even)
 
 
 def _falling(cells: list[ChartInterval], is_bounded: list[bool], a: float) -> tuple[arb, arb]:
     """Bound C by ∫|ψ′| where it is bounded, and by |ψ| at both ends of each stretch of it.
 
-    The first value is what A has for joints of two charts.
+    The first value is what A has for joints of two charts, the second is C. `cells` are in order
+    of their charts.
     """
     total, joints = arb(0), defaultdict[tuple[object, ...], list[tuple[arb, arb]]](list)
     bounded = zip(cells, is_bounded, strict=True)
@@ -545,13 +588,14 @@ def _joined(brackets: list[tuple[arb, arb]]) -> tuple[arb, arb]:
 
 
 def _psi(chart: Chart, a: float, u: arb) -> arb:
+    """Compute ψ = g/L′ at u."""
     log_q, loss = chart.logs(acb(u))
     value: arb = (log_q.value + arb(a) * loss.value).real.exp() / loss.slope.real
     return value
 
 
 def _end(chart: Chart, a: float, u: arb, sign: int) -> tuple[arb, arb]:
-    """±ψ at an end of a chart, and L there."""
+    """Compute ±ψ at an end of a chart, and L there."""
     return sign * _psi(chart, a, u), chart.logs(acb(u)).loss.value.real
 
 
@@ -571,25 +615,37 @@ def _joint(chart: Chart, is_far: bool) -> tuple[object, ...]:
 #
 # F(z) = ∫ q(m/q)^z, m = (1−γ)q + γp (docs/proofs/losses.md, Lemma density-moments).
 
+#: Bounds and panels are worked out at this many bits.
 _BOUND_BITS = 64
-RHO = 2.5  # half-axes' sum of a panel's ellipse
+#: The half axes' sum of a panel's ellipse, over half the panel.
+RHO = 2.5
+#: The half axes of that ellipse, over half the panel.
 _AXES = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
-_ARCS = 8  # of half of it
-_GROWTH = 48.0  # nats of what is integrated, in the ellipse of a panel, else it is halved
+#: Half the ellipse is covered by so many arcs.
+_ARCS = 8
+#: A panel is halved where what is integrated grows by more than so many nats in its ellipse.
+_MOST_GROWTH = 48.0
+#: More panels than these are refused by a LimitError.
 _MOST_PANELS = 1500
-_NEAR = 2.0**-10  # t that nothing has fallen at
-_FALLEN = 1.0  # nats, of which F by parts is told well enough
-_STEER_NEED = 20.0
-_SPARE = 6.0
-_NOTHING = -1e9  # log of it
-_STEP_OF_REACH = 16  # beyond which orders are told apart coarsely
+#: Up to this t hardly anything has fallen, and no bound by parts is asked.
+_LEAST_TIME = 2.0**-10
+#: A fall of log|F| by so many nats is bounded well enough by parts alone.
+_FALL_TOLD_BY_PARTS = 1.0
+#: Moments that steer are off by about e^{−20} F(a).
+_STEERING_NEED = 20.0
+#: Each panel is asked to be off by e^{−6} of what is needed, as many add up.
+_SPARE_NATS = 6.0
+#: The log of what is no more than nothing.
+_LOG_OF_NOTHING = -1e9
+#: Orders up to this one have a grid of their own; one beyond shares that of the next power of it.
+_ORDER_OF_SHARED_GRIDS = 16
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel is an interval of a chart, with log of a bound of the integrand in its ellipse.
+    """A panel is an interval of a chart with a bound of the integrand in its ellipse.
 
-    That is over the integrand's size.
+    `log_most` is log of the bound over the integrand's `size`, which is a logarithm too.
     """
 
     chart: Chart
@@ -598,34 +654,34 @@ class Panel:
     log_most: float
 
     def nodes(self, need: float) -> int:
-        """How many Gauss's rule takes for an error of e^{−need} of the integral, about."""
+        """Estimate how many nodes Gauss's rule takes for an error of e^{−need} of the integral."""
         half = float(((self.high - self.low) / 2).mid())
         drop = self.log_most + math.log(5 * half / (1 - RHO**-2)) + need
         return max(2, math.ceil(drop / (2 * math.log(RHO))))
 
     @property
     def ends(self) -> tuple[arb, arb]:
-        """Low and high, those of the chart at flint's current precision; the others are exact."""
+        """Low and high: an end of the chart at flint's current precision, or an exact number."""
         low = self.low if self.low.is_exact() else self.chart.low
         return low, self.high if self.high.is_exact() else self.chart.high
 
     def most(self, size: float) -> arb:
-        """The bound itself."""
+        """Bound the integrand in the ellipse, for log of its size."""
         return (arb(self.log_most) + size + arb(2) ** -20).exp()
 
     def most_of_loss(self) -> arb:
-        """A bound of |L| in the ellipse."""
+        """Bound |L| in the ellipse."""
         return abs(self.chart.logs_over(_box(*self.ends))[1])
 
     def quadrature_error(self, count: int, size: float) -> arb:
-        """What it is off by with so many nodes, as in `laplace._sample`."""
+        """Bound what Gauss's rule is off by with `count` nodes, as in `laplace._sample`."""
         rho, most = arb(RHO), self.most(size)
         half = (self.high - self.low) / 2
         return arb(64) / 15 * half * most * rho ** (-2 * count) / (1 - rho**-2)
 
 
 class Pieces(NamedTuple):
-    """Pieces are panels, a bound of what is beyond them, and the size of the integrand."""
+    """Pieces are panels, a bound of the mass beyond them, and log of the integrand's size."""
 
     panels: list[Panel]
     left_out: arb
@@ -634,7 +690,7 @@ class Pieces(NamedTuple):
 
 @dataclass(frozen=True)
 class DensityLoss(SummedLoss):
-    """The loss of two densities has the pair and its rate."""
+    """The loss of two densities, sampled or not, is log(m/q) of its `pair`."""
 
     pair: DensityPair
 
@@ -650,7 +706,7 @@ class DensityLoss(SummedLoss):
 
     @property
     def exchanged(self) -> Part | None:
-        """(Q, P), where nothing is sampled."""
+        """The loss of (Q, P), where nothing is sampled; None else."""
         if self.symmetric or self.pair.gamma != 1:
             return super().exchanged
         return DensityLoss(self.pair.exchanged)
@@ -679,7 +735,7 @@ class DensityLoss(SummedLoss):
 
     def terms(self, line: OrderLine, need: float) -> int:
         return sum(
-            panel.nodes(need + _SPARE)
+            panel.nodes(need + _SPARE_NATS)
             for panel in _panels(self, (line.a,), line.h * line.last, need)[0]
         )
 
@@ -691,14 +747,14 @@ class DensityLoss(SummedLoss):
 
     def log_decay(self, a: float, t: float) -> float:
         log_moment, (constants, falling) = _log_size(self, a), _float_ends(self, a)
-        far = math.log(float((constants + falling / max(t, _NEAR)).min()))
-        return far if far < log_moment - _FALLEN else super().log_decay(a, t)
+        far = math.log(float((constants + falling / max(t, _LEAST_TIME)).min()))
+        return far if far < log_moment - _FALL_TOLD_BY_PARTS else super().log_decay(a, t)
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """As for all sums; by parts alone, where that shows that much has fallen."""
-        if t > _NEAR:
+        """Bound log|F(a+is)| by parts alone where that shows enough fall, else as for all sums."""
+        if t > _LEAST_TIME:
             far: arb = min((near + falling / arb(t) for near, falling in _ends(self, a)), key=float)
-            if far.log() < _log_size(self, a) - _FALLEN:
+            if far.log() < _log_size(self, a) - _FALL_TOLD_BY_PARTS:
                 return far.log()
         return super().decay(a, t, slack)
 
@@ -726,6 +782,7 @@ class DensityLoss(SummedLoss):
 
 
 def _written(law: Law, write: Write) -> str | None:
+    """Write a density on the whole line, but for its total; None of other laws."""
     if law.kernel is None or law.kernel.cuts[0] != -INFINITY or law.kernel.cuts[-1] != INFINITY:
         return None
     return rf"c \, {write(sympy.exp(law.kernel.log))} \, dx"
@@ -757,14 +814,14 @@ def _largest(part: DensityLoss, reverse: bool, bits: int) -> arb:
 
 @lru_cache(256)
 def _log_size(part: DensityLoss, a: float) -> float:
-    """About log F(a): the largest T q(m/q)^a at some places."""
+    """Estimate log F(a) as log of the largest T q(m/q)^a at some places; it need be near only."""
     with ctx.workprec(_BOUND_BITS):
         return max(q + a * loss for q, loss in _places(part.pair))
 
 
 @lru_cache(32)
 def _places(pair: DensityPair) -> list[tuple[float, float]]:
-    """List log(Tq) and the loss at T = 2^{k/4}, on all sides."""
+    """List log(Tq) and the loss at T = 2^{k/4}, on all sides, in float64."""
     places = []
     for side in pair.sides:
         chart = Chart(pair, side, False, Fraction(0), Fraction(0))
@@ -794,7 +851,10 @@ def pieces(part: DensityLoss, need: float) -> Pieces:
 def _panels(
     part: DensityLoss, orders: tuple[float, ...], far: float, need: float
 ) -> tuple[list[Panel], arb]:
-    """Lay panels on which some nodes suffice at every order, |t| <= far; bound what is beyond."""
+    """Lay panels on which some nodes suffice at every order, |t| <= far; bound what is beyond.
+
+    LimitError where that takes too many panels.
+    """
     with ctx.workprec(_BOUND_BITS):
         sizes = tuple((a, _log_size(part, a)) for a in orders)
         ends = tuple((a, size - need - 4) for a, size in sizes)
@@ -804,7 +864,7 @@ def _panels(
             deadline.check()
             chart, low, high = pending.pop()
             panel = Panel(chart, low, high, _log_most(chart, sizes, far, low, high))
-            if panel.log_most <= _GROWTH:
+            if panel.log_most <= _MOST_GROWTH:
                 panels.append(panel)
                 continue
             if len(pending) + len(panels) > _MOST_PANELS:
@@ -823,13 +883,13 @@ def _log_most(
     """Bound log q|m/q|^a e^{t|Im|} in the ellipse over the integral, for all the orders.
 
     Within a box about it both logarithms are analytic, so the largest value is on its edge, and
-    the lower half is the conjugate of the upper one.
+    the lower half is the conjugate of the upper one. ∞ where they are not known to be analytic.
     """
     middle, half = (low + high) / 2, (high - low) / 2
     flat, steep = _AXES
     if not all(part.is_finite() for part in chart.logs_over(_box(low, high))):
         return math.inf
-    most = _NOTHING
+    most = _LOG_OF_NOTHING
     for arc in range(_ARCS):
         angle = arb.pi() * arb(arc).union(arb(arc + 1)) / _ARCS
         place = acb(middle + half * flat * angle.cos(), half * steep * angle.sin())
@@ -844,7 +904,7 @@ def _log_most(
 
 
 def _box(low: arb, high: arb) -> acb:
-    """About the ellipse over an interval."""
+    """Make a box about the ellipse over an interval."""
     middle, half = (low + high) / 2, (high - low) / 2
     return acb(middle + half * arb(0, _AXES[0]), half * arb(0, _AXES[1]))
 
@@ -856,7 +916,7 @@ def _sample(part: DensityLoss, a: float, far: float, need: float, bits: int) -> 
     size, error = _log_size(part, a), left_out
     losses, weights = [], []
     for panel in panels:
-        count = panel.nodes(need + _SPARE)
+        count = panel.nodes(need + _SPARE_NATS)
         error += panel.quadrature_error(count, size)
         for log_q, loss, weight in _nodes(panel, count):
             losses.append(loss)
@@ -865,7 +925,7 @@ def _sample(part: DensityLoss, a: float, far: float, need: float, bits: int) -> 
 
 
 def _nodes(panel: Panel, count: int) -> Iterator[tuple[arb, arb, arb]]:
-    """log q, the loss and the weight at each node, at flint's current precision."""
+    """Yield log q, the loss and the weight at each node, at flint's current precision."""
     low, high = panel.ends
     middle, half = (low + high) / 2, (high - low) / 2
     for u, weight in legendre(count, ctx.prec):
@@ -874,26 +934,30 @@ def _nodes(panel: Panel, count: int) -> Iterator[tuple[arb, arb, arb]]:
 
 
 def _coarse(order: float) -> float:
-    """One further out, by powers of some size."""
-    if abs(order) <= _STEP_OF_REACH:
+    """Return the order itself up to 16, else the next power of 16 beyond it, of the same sign."""
+    base = _ORDER_OF_SHARED_GRIDS
+    if abs(order) <= base:
         return order
-    reach = float(_STEP_OF_REACH) ** math.ceil(math.log(abs(order), _STEP_OF_REACH))
+    reach = float(base) ** math.ceil(math.log(abs(order), base))
     return math.copysign(reach, order)
 
 
 @lru_cache(32)
 def _floats(part: DensityLoss, ends: tuple[float, ...]) -> tuple[Floats, Floats]:
-    """Return nodes for the orders from one to another, 0 and 1 between them."""
+    """Return nodes that steer for the orders from one to another, and for 0 and 1.
+
+    LimitError where there are none, as of an infinite moment.
+    """
     orders = tuple(sorted({0.0, 1.0, *ends}))
     try:
-        panels, _ = _panels(part, orders, 0.0, _STEER_NEED)
+        panels, _ = _panels(part, orders, 0.0, _STEERING_NEED)
     except PrecisionError as error:
         raise LimitError(error.finding, remedy=error.remedy) from error
     with ctx.workprec(_BOUND_BITS):
         rows = [
             (float((log_q + weight.log()).mid()), float(loss.mid()))
             for panel in panels
-            for log_q, loss, weight in _nodes(panel, panel.nodes(_STEER_NEED))
+            for log_q, loss, weight in _nodes(panel, panel.nodes(_STEERING_NEED))
         ]
     log_weights, losses = np.array(rows).T
     return log_weights, losses
@@ -901,15 +965,15 @@ def _floats(part: DensityLoss, ends: tuple[float, ...]) -> tuple[Floats, Floats]
 
 @lru_cache(32)
 def _ends(part: DensityLoss, a: float) -> list[End]:
-    """(A, C) with |F(a+it)| <= A + C/t."""
+    """List (A, C) with |F(a+it)| <= A + C/t, at few bits."""
     with ctx.workprec(_BOUND_BITS):
         size = _log_size(part, a)
-        charts, left_out = part.pair.charts(((a, size - _STEER_NEED - 4),))
+        charts, left_out = part.pair.charts(((a, size - _STEERING_NEED - 4),))
         return ends(charts, a, left_out, arb(size).exp())
 
 
 @lru_cache(32)
 def _float_ends(part: DensityLoss, a: float) -> tuple[Floats, Floats]:
-    """All A and all C of `_ends`, in float64."""
+    """Return all A and all C of `_ends` in float64."""
     constants, falling = zip(*_ends(part, a), strict=True)
     return np.array([float(x) for x in constants]), np.array([float(x) for x in falling])

@@ -30,8 +30,10 @@ else:  # which grids and printers read
     float_laws = LazyModule("symacct.profile.float_laws")
     written_laws = LazyModule("symacct.profile.written_laws")
 
-_EXPONENTIAL = 16  # products that one takes
+#: An exponential takes the time of so many products.
+_PRODUCTS_OF_EXPONENTIAL = 16
 
+#: (p, q) of every outcome, exact, of two laws with the total 1 each.
 Masses = tuple[tuple[Exact, Exact], ...]
 
 
@@ -39,18 +41,19 @@ Masses = tuple[tuple[Exact, Exact], ...]
 class Atoms(Part):
     """Atoms have the exact masses (p, q) of every outcome, and the sampling rate `gamma` in (0, 1].
 
-    F(z) = Σ q (p/q)^z over the outcomes that both laws have.
+    F(z) = Σ q (p/q)^z over the outcomes that both laws have. An outcome of q = 0 has the loss ∞,
+    and one of p = 0 and γ < 1 the loss log(1−γ).
     """
 
     masses: Masses
     gamma: Exact = Fraction(1)
-    #: Of (P₀, Q) both ways, where it is known exactly and not as a logarithm: then all losses of
-    #: the two are equally far apart.
+    #: The largest loss of (P₀, Q) both ways in nats, where that is exact and no logarithm. The leaf
+    #: that states it answers for losses from −pure to pure, equally far apart.
     pure: Exact | None = None
 
     @cached_property
     def laws(self) -> Masses:
-        """Return (p, q) with p mixed, outcomes of one likelihood ratio merged."""
+        """Return (p, q) with p mixed, without (0, 0), outcomes of one likelihood ratio merged."""
         merged: dict[Exact | None, tuple[Exact, Exact]] = {}
         for p, q in deadline.each(self.masses):
             mixed = (1 - self.gamma) * q + self.gamma * p
@@ -72,7 +75,7 @@ class Atoms(Part):
 
     @property
     def exchanged(self) -> Part | None:
-        """(Q, P), where nothing is sampled."""
+        """The atoms of (Q, P), where nothing is sampled; None else."""
         if self.symmetric or self.gamma != 1:
             return super().exchanged
         return Atoms(tuple((q, p) for p, q in self.masses))
@@ -83,18 +86,21 @@ class Atoms(Part):
 
     @property
     def lattice(self) -> LossLattice | None:
+        """The lattice from −pure to pure, as the leaf that states `pure` answers for."""
         steps = len(self.laws) - 1
         if self.gamma != 1 or self.pure is None or not steps:
             return None
         return LossLattice(exact(2 * self.pure / steps), steps / 2, self._lattice_masses)
 
     def _lattice_masses(self, reverse: bool, bits: int) -> tuple[arb, list[arb]]:
+        """Return the least loss, and the P-masses by rising loss, at flint's current precision."""
         known = [((p / q).log(), p) for p, q in self.common(reverse)]
         known.sort(key=lambda row: float(row[0].mid()))
         return known[0][0], [p for _, p in known]
 
     @property
     def exact_total_variation(self) -> Fraction | None:
+        """Σ (p − q)₊, where all masses are fractions."""
         surplus = [p - q for p, q in self.laws]
         if not all(isinstance(x, Fraction) for x in surplus):
             return None
@@ -102,17 +108,20 @@ class Atoms(Part):
 
     @property
     def is_binary(self) -> bool:
-        """Are there two losses?"""
+        """Are there two finite losses?"""
         return len([1 for p, q in self.laws if p and q]) == 2
 
     def outcomes(self, count: int) -> int:
-        """Count the ways to distribute `count` runs over the finite losses."""
+        """Count the ways to distribute `count` runs over the finite losses; 0 if none is finite."""
         losses = sum(p != 0 and q != 0 for p, q in self.laws)
         return math.comb(count + losses - 1, losses - 1) if losses else 0
 
     @classmethod
     def joint(cls, runs: Iterable[tuple[Atoms, int]]) -> Atoms:
-        """Make all the runs one experiment, equal likelihood ratios merged."""
+        """Make all the runs one experiment, equal likelihood ratios merged.
+
+        LimitError where there are too many outcomes. The rates of the parts are mixed in.
+        """
         joint = cls(((Fraction(1), Fraction(1)),))
         for part, count in runs:
             for _ in range(count):
@@ -122,12 +131,15 @@ class Atoms(Part):
         return joint
 
     def sampled(self, gamma: Exact) -> Atoms:
-        """This loss in a sample, where P is mixed once more."""
+        """Mix P once more, at the rate of these atoms times γ."""
         return Atoms(self.masses, self.gamma * gamma, self.pure)
 
     # Proved in docs/proofs/allocations.md, Lemma allocated-laws.
     def allocated(self, steps: int) -> Atoms:
-        """Average over the steps by how often each outcome occurs; what only P has reveals all."""
+        """Average over the steps by how often each outcome occurs; what only P has reveals all.
+
+        LimitError where there are too many ways. Equal ratios may stay apart until `laws`.
+        """
         shared = [(p / q, q) for p, q in self.laws if q != 0]
         ways = math.comb(steps + len(shared) - 1, steps)
         limits.check("outcomes", ways, "outcomes of all the runs that a record may be in")
@@ -156,7 +168,10 @@ class Atoms(Part):
         return Atoms((*masses, (rest, rest)))
 
     def common(self, reverse: bool = False) -> list[tuple[arb, arb]]:
-        """(p, q) for the losses that are finite, exchanged if `reverse`."""
+        """List (p, q) for the losses that are finite, exchanged if `reverse`.
+
+        They are balls at flint's current precision, remembered for each precision.
+        """
         balls = self._balls.get(ctx.prec)
         if balls is None:
             finite = ((p, q) for p, q in self.laws if p != 0 and q != 0)
@@ -170,11 +185,11 @@ class Atoms(Part):
         return {}
 
     def outcomes_but_for(self, need: float, reverse: bool) -> tuple[list[tuple[arb, arb]], arb]:
-        """All of them."""
+        """List all of them, whatever the need."""
         return self.common(reverse), arb(0)
 
     def weighted_losses(self) -> list[tuple[arb, arb]]:
-        """(q, log(p/q)) for the losses that are finite."""
+        """List (q, log(p/q)) for the losses that are finite, in balls."""
         return [(q, (p / q).log()) for p, q in self.common()]
 
     # --- float64: where to look
@@ -191,11 +206,12 @@ class Atoms(Part):
 
     @cached_property
     def _floats(self) -> tuple[Floats, Floats]:
+        """Q-masses and losses in float64, for what steers."""
         weighed = self.weighted_losses()
         return np.array([float(q) for q, _ in weighed]), np.array([float(x) for _, x in weighed])
 
     def in_floats(self, reverse: bool, rare: float) -> float_laws.OutcomesInFloats:
-        """The infinite loss falls short of the others' profile."""
+        """Give the finite losses by their outcomes; what falls short is P(L = ∞) and rounding."""
         with ctx.workprec(float_laws.BITS):
             outcomes = [
                 (float_above(p), float((p / q).log().mid())) for p, q in self.common(reverse)
@@ -215,7 +231,7 @@ class Atoms(Part):
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
-        return _EXPONENTIAL * len(self.laws)
+        return _PRODUCTS_OF_EXPONENTIAL * len(self.laws)
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
         weighed = self.weighted_losses()
@@ -223,14 +239,14 @@ class Atoms(Part):
         return sums_on_a_line(weights, [loss for _, loss in weighed], line, arb(0))
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """log F(a): atoms do not decay, the other parts must."""
+        """Bound log|F| by log F(a): atoms do not decay, the other parts must."""
         return sum((q * (arb(a) * loss).exp() for q, loss in self.weighted_losses()), arb(0)).log()
 
     def frequencies(self) -> list[arb]:
         return [loss for _, loss in self.weighted_losses()]
 
     def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
-        """The constants q e^{aℓ}."""
+        """Return the constants q e^{aℓ}, of which no derivative is left."""
         return [arb_poly([q * (arb(a) * loss).exp()]) for q, loss in self.weighted_losses()]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
@@ -264,12 +280,12 @@ class Atoms(Part):
         return sum((p for p, q in pairs if q == 0), Fraction(0))
 
     def mass_at_infinity_in_balls(self, reverse: bool) -> arb:
-        """P(L = ∞) at flint's current precision."""
+        """Compute P(L = ∞) at flint's current precision."""
         return BALL.number(self.mass_at_infinity(reverse))
 
 
 def _counts(total: int, kinds: int) -> Iterator[tuple[int, ...]]:
-    """All ways in which so many runs fall on so many kinds."""
+    """Yield all ways in which `total` runs fall on `kinds` > 0 kinds of outcomes."""
     if kinds == 1:
         yield (total,)
         return
@@ -279,7 +295,7 @@ def _counts(total: int, kinds: int) -> Iterator[tuple[int, ...]]:
 
 
 def is_positive(x: Exact) -> bool:
-    """Is an exact number above 0? PrecisionError where balls can't decide it."""
+    """Decide whether an exact number is above 0; PrecisionError where balls can't."""
     if isinstance(x, Fraction) or x == 0:
         return bool(x > 0)
     sign = decide(lambda ball: True if ball > 0 else False if ball < 0 else None, x)
@@ -289,7 +305,10 @@ def is_positive(x: Exact) -> bool:
 
 
 def multinomial_laws(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
-    """List (p, q) of every way to distribute `count` runs over the outcomes: multinomial laws."""
+    """List (p, q) of every way to distribute `count` runs over the outcomes: multinomial laws.
+
+    Without any outcome there is none. Nobody counts them first: the caller knows that they are few.
+    """
     if not laws:
         return []
     shares = [
@@ -298,7 +317,7 @@ def multinomial_laws(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb,
     ways, products = arb.fac_ui(count), []
 
     def extend(i: int, left: int, p: arb, q: arb) -> None:
-        """With every way to distribute what is left over the outcomes from the i-th on."""
+        """Append every way to distribute what is left over the outcomes from the i-th on."""
         if not left:
             products.append((p, q))
             return
@@ -329,7 +348,10 @@ def binary_profile(part: Atoms, count: int, y: arb, reverse: bool) -> arb:
 
 
 def losses(part: Atoms, reverse: bool) -> tuple[tuple[arb, arb], tuple[arb, arb]]:
-    """(p, q) of a binary part's two losses, the larger loss first."""
+    """Return (p, q) of a binary part's two losses, the larger loss first.
+
+    They are told apart by middles: the part has two finite losses, which are not equal.
+    """
     first, second = sorted(
         part.common(reverse), key=lambda pair: -float((pair[0] / pair[1]).log().mid())
     )
@@ -337,14 +359,18 @@ def losses(part: Atoms, reverse: bool) -> tuple[tuple[arb, arb], tuple[arb, arb]
 
 
 def first_crossing(y: arb, count: int, high: arb, low: arb) -> int:
-    """Compute the smallest count of the larger loss with which that of `count` runs exceeds y."""
+    """Compute the smallest count of the larger loss with which that of `count` runs exceeds y.
+
+    It may be below 0, or above `count`. Where balls can't tell, y may be on an atom: either number
+    gives D there, which is continuous.
+    """
     first = (y - count * low) / (high - low)
     floor = _floor(first)
     return 1 + (math.floor(float(first.mid())) if floor is None else floor)
 
 
 def _floor(x: arb) -> int | None:
-    """⌊x⌋, where balls decide it."""
+    """Compute ⌊x⌋; None where balls can't decide it."""
     floor = x.floor().unique_fmpz()
     return None if floor is None else int(floor)
 

@@ -1,4 +1,8 @@
-"""Noise on samples of fixed size has a loss that dominates a record's replacement."""
+"""Noise on samples of fixed size has a loss that dominates a record's replacement.
+
+The third loss, of three means, bounds from below. `need`, `far` and `slack` are in the units of
+profile/part.py, and all logarithms are natural.
+"""
 
 from __future__ import annotations
 
@@ -47,16 +51,23 @@ if TYPE_CHECKING:
 # F(z) = (1−γ)TV(P, Q) + ∫_0^∞ Q(½+v)(R^z + R^{1−z}) dv (docs/proofs/losses.md, Lemma
 # glued-gaussian).
 
+#: A panel's ellipse is chosen from these, each by its half axes' sum over half the panel.
 _ELLIPSES = np.geomspace(1.1, 12.0, 40)
-_PANEL = 1.5  # deviations, or variances where these are less
-_STEER_REACH, _STEER_POINTS = 9.0, 24
+#: A panel is 1.5σ long, or 1.5σ² where that is less, σ over Δ: so far QR^z is nearly a polynomial.
+_PANEL_IN_DEVIATIONS = 1.5
+#: Panels that steer go 9σ beyond the farthest order, with so many nodes on each.
+_STEERING_DEVIATIONS, _STEERING_POINTS = 9.0, 24
+#: There are at most so many panels; longer ones have wider bounds, or none.
 _MOST_PANELS = 2000
 _RULE_BITS = 4  # of the number of nodes on a panel
 
 
 @dataclass(frozen=True)
 class FixedSizeGaussian(SummedLoss):
-    """Gaussian noise has `variance` = σ²/Δ² and the share `gamma` of the records, in (0, 1)."""
+    """Gaussian noise on a sample of fixed size has `variance` = σ²/Δ², `gamma` of the records.
+
+    0 < γ < 1. Both directions are one.
+    """
 
     variance: Exact
     gamma: Exact
@@ -67,14 +78,15 @@ class FixedSizeGaussian(SummedLoss):
 
     @property
     def _floats(self) -> tuple[float, float]:
+        """σ²/Δ² and γ."""
         return float(self.variance), float(self.gamma)
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
         """Return Gauss's nodes on panels to the right of ½, their mirror image, and the rest."""
         variance, gamma = self._floats
         sigma = math.sqrt(variance)
-        edges = self._edges(max(highest_order, 1 - lowest_order) + _STEER_REACH * sigma)
-        nodes, weights = legendre_floats(_STEER_POINTS)
+        edges = self._edges(max(highest_order, 1 - lowest_order) + _STEERING_DEVIATIONS * sigma)
+        nodes, weights = legendre_floats(_STEERING_POINTS)
         half = np.diff(edges)[:, None] / 2
         v = ((edges[:-1] + edges[1:])[:, None] / 2 + half * nodes).ravel()
         loss = np.logaddexp(math.log1p(-gamma), math.log(gamma) + v / variance)
@@ -87,15 +99,16 @@ class FixedSizeGaussian(SummedLoss):
         )
 
     def _edges(self, top: float, finer: int = 1) -> Floats:
-        """Of the panels in v."""
+        """List the ends of the panels in v from 0 to `top`, each `finer` times shorter."""
         variance, _ = self._floats
-        width = _PANEL * min(math.sqrt(variance), variance) / finer
+        width = _PANEL_IN_DEVIATIONS * min(math.sqrt(variance), variance) / finer
         return np.linspace(0.0, top, min(math.ceil(top / width), _MOST_PANELS) + 1)
 
     def _rule(self, a: float, far: float, need: float) -> tuple[Floats, Floats, list[int]]:
         """Choose panels, and of each the ellipse and how many nodes it needs.
 
-        Next to 0 the loss hardly turns, so that a panel needs few of them.
+        Next to 0 the loss hardly turns, so that a panel needs few of them. What is chosen is
+        estimated; `_sample` proves the error of any choice.
         """
         variance, gamma = self._floats
         sigma = math.sqrt(variance)
@@ -143,12 +156,12 @@ class FixedSizeGaussian(SummedLoss):
         return [(self.uninformative_mass(), frame.end + sum(map(frame.variation, frame.powers)))]
 
     def uninformative_mass(self) -> arb:
-        """(1−γ)TV(P, Q), the mass of what says nothing."""
+        """Compute (1−γ)TV(P, Q), the mass of the outcome whose loss is 0."""
         variance = BALL.number(self.variance)
         return BALL.number(1 - self.gamma) * (1 / (8 * variance).sqrt()).erf()
 
     def _density(self, v: arb) -> arb:
-        """Q(½+v)."""
+        """Compute the density Q(½+v)."""
         variance = BALL.number(self.variance)
         return (-((v + arb(0.5)) ** 2) / (2 * variance)).exp() / (2 * arb.pi() * variance).sqrt()
 
@@ -170,7 +183,10 @@ def _few_rules(count: float) -> int:
 
 @lru_cache(16)
 def _sample(part: FixedSizeGaussian, a: float, far: float, need: float, bits: int) -> Sample:
-    """Sum by Gauss's rule on each panel, and bound its error and the tail."""
+    """Sum by Gauss's rule on each panel, and bound its error and the tail.
+
+    `bits` is flint's current precision, for the memory.
+    """
     edges, ellipses, counts = part._rule(a, far, need)
     frame = _Frame(part, a, far)
     losses, weights = [arb(0)], [part.uninformative_mass()]
@@ -199,12 +215,12 @@ class _Frame:
 
     @property
     def end(self) -> arb:
-        """h(0) of both terms."""
+        """Compute h(0) of both terms together, h = (σ²/γ)Q R^{b+1}e^{−w}."""
         return 2 * self.variance / self.gamma * self.part._density(arb(0))
 
     def variation(self, b: arb) -> arb:
-        """Bound ∫|h′|."""
-        top = float(b.max(arb(0))) + _STEER_REACH * float(self.sigma)
+        """Bound ∫|h′| over v >= 0 for the power b of R."""
+        top = float(b.max(arb(0))) + _STEERING_DEVIATIONS * float(self.sigma)
         edges = [arb(float(v)) for v in self.part._edges(top, 8)]
         total = arb(0)
         for left, right in pairwise(edges):
@@ -222,11 +238,11 @@ class _Frame:
         return total + rest / self.gamma
 
     def _power(self, v: arb, b: arb) -> arb:
-        """R^b"""
+        """Compute R^b at v."""
         return (b * (self.gamma * (v / self.variance).expm1()).log1p()).exp()
 
     def add(self, v: arb, weight: arb, losses: list[arb], weights: list[arb]) -> None:
-        """The node of either sign."""
+        """Append the loss and the weight of a node at v and of its mirror image."""
         loss = (self.gamma * (v / self.variance).expm1()).log1p()
         mass = weight * self.part._density(v)
         for b, signed in zip(self.powers, (loss, -loss), strict=True):
@@ -237,7 +253,7 @@ class _Frame:
         """Bound what Gauss's rule is off by on a panel, both terms together.
 
         In the ellipse |Im v|/σ² <= θ <= π/2, so 1−γ+γe^w cos θ <= |R| <= 1−γ+γe^w, and arg R is
-        largest at the right end.
+        largest at the right end. ∞ where the ellipse is too high for that.
         """
         reach, height = half * (ellipse + 1 / ellipse) / 2, half * (ellipse - 1 / ellipse) / 2
         theta = height / self.variance
@@ -261,11 +277,11 @@ class _Frame:
         return arb(64) / 15 * half * grown * ellipse ** (-2 * count) / (1 - ellipse**-2)
 
     def tail_integral(self, v: arb) -> arb:
-        """∫ Q(R^a + R^{1−a}) from there on."""
+        """Bound ∫ Q(R^a + R^{1−a}) from v on."""
         return sum((self._tail(v, b) for b in self.powers), arb(0))
 
     def _tail(self, v: arb, b: arb) -> arb:
-        """∫ QR^b from there on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(b, σ²)."""
+        """Bound ∫ QR^b from v >= 0 on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(b, σ²)."""
         x = v + arb(0.5)
         if b <= 0:
             return normal_tail(x / self.sigma)
@@ -284,13 +300,18 @@ class _Frame:
 # F(z) = (1−γ)TV + ½e^{−s}(R(s)^z + R(s)^{1−z}) + ∫_{s/2}^s ½e^{−x}(R^z + R^{1−z}) dx
 # (docs/proofs/losses.md, Lemma glued-laplace).
 
-_LAPLACE_STEER_POINTS = 96
+#: Moments that steer are summed over so many of Gauss's nodes on [s/2, s].
+_LAPLACE_STEERING_POINTS = 96
+#: The ellipse about [s/2, s] is chosen from these, each by its half axes' sum over s/4.
 _LAPLACE_ELLIPSES = np.geomspace(1.02, 60.0, 60)
 
 
 @dataclass(frozen=True)
 class FixedSizeLaplace(SummedLoss):
-    """Laplace noise has the `mixture` on a Poisson sample, at the share of the records."""
+    """Laplace noise on a sample of fixed size is given by its `mixture` on a Poisson sample.
+
+    The mixture's rate is the share of the records, 0 < γ < 1. Both directions are one.
+    """
 
     mixture: LaplaceLoss
 
@@ -312,7 +333,7 @@ class FixedSizeLaplace(SummedLoss):
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
         """Return the atoms and Gauss's nodes on [s/2, s], their mirror image, and the rest."""
         s, gamma = float(self.shift), float(self.gamma)
-        nodes, weights = legendre_floats(_LAPLACE_STEER_POINTS)
+        nodes, weights = legendre_floats(_LAPLACE_STEERING_POINTS)
         x = np.append(s * (3 + nodes) / 4, s)
         log_q = np.log(np.append(s / 8 * weights * np.exp(-x[:-1]), math.exp(-s) / 2))
         loss = np.log1p(gamma * np.expm1(2 * x - s))
@@ -366,14 +387,14 @@ class FixedSizeLaplace(SummedLoss):
         return [(atoms, falling)]
 
     def uninformative_mass(self) -> arb:
-        """(1−γ)TV(P, Q), the mass of what says nothing."""
+        """Compute (1−γ)TV(P, Q), the mass of the outcome whose loss is 0."""
         return -BALL.number(1 - self.gamma) * (-BALL.number(self.shift) / 2).expm1()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         return fixed_size_hockey_stick(self.mixture, y)
 
     def largest(self, reverse: bool) -> arb:
-        """log(1−γ+γe^s), from either side."""
+        """Enclose log(1−γ+γe^s), the largest loss in either direction."""
         return self.mixture.largest(False)
 
     def in_latex(self, write: Write) -> WrittenLaws:
@@ -402,7 +423,10 @@ def _laplace_sample(part: FixedSizeLaplace, a: float, far: float, need: float, b
 
 
 def _off(part: FixedSizeLaplace, a: float, far: float, rho: arb, count: int) -> arb:
-    """Bound what the rule is off by for both powers, as in `laplace._sample`."""
+    """Bound what the rule is off by for both powers, as in `laplace._sample`.
+
+    ∞ where the ellipse, of half axes' sum `rho`, is too high for the bound of |R|.
+    """
     s, gamma = BALL.number(part.shift), BALL.number(part.gamma)
     reach, theta = s * (rho + 1 / rho) / 8, s * (rho - 1 / rho) / 4
     if not theta <= arb.pi() / 2:
@@ -430,21 +454,35 @@ def _off(part: FixedSizeLaplace, a: float, far: float, rho: arb, count: int) -> 
 # are mq and nq, and F(z) = E_q[m^z n^{1−z}] (docs/proofs/losses.md, Lemma three-means). Nobody's
 # profile may be smaller than that of a mechanism that fits the description: a lower bound.
 
+#: A plane is shifted by a pair of these heights, in deviations, for a bound of the aliases.
 _HEIGHTS = np.geomspace(1e-3, 40, 90)
-_WIDEST = 1.5  # of the angle by which m and n are turned
-_STEER_STEP, _EQUILATERAL_REACH = 0.4, 8.5
+#: A shift turns m and n by less than this angle in radians: at π/2 the bound of |m| fails.
+_WIDEST_ANGLE = 1.5
+#: Moments that steer are summed over a square grid of this step, so far beyond the means;
+#: both are in deviations.
+_STEERING_STEP, _STEERING_DEVIATIONS_OF_PLANE = 0.4, 8.5
+#: Bounds are worked out at this many bits.
 _BOUND_BITS = 64
+#: The plane is cut at so many levels of X and Y, where arg m and arg n are bounded one by one.
 _LEVELS = 48
-_MOST_FAR, _MOST_STEERED = 200_000, 100_000
-_STARTS = (-40.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5)  # of y, in deviations, for bounds far away
+#: More nodes than these, of a moment far out and of one that steers, are refused by a LimitError.
+_MOST_FAR_NODES, _MOST_STEERING_NODES = 200_000, 100_000
+#: Far out F is bounded above one of these y alone, in deviations, where that is the best bound.
+_STARTS = (-40.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
+#: m^a is split by convexity with one of these weights w of (γX)^a, where that is the best bound.
 _SHARES = tuple(float(w) for w in np.geomspace(1e-4, 0.5, 14))
-_WEIGHTS = (0.25, 0.5, 0.7, 0.85, 0.95, 0.99)  # of the bell about 0, for bounds of f″
+#: f″ is bounded by bells of which that about 0 has one of these weights, whichever bounds it best.
+_WEIGHTS = (0.25, 0.5, 0.7, 0.85, 0.95, 0.99)
 
 
 # Proved in docs/proofs/triples.md, Lemmas smooth-class, one-edge and equilateral.
 @dataclass(frozen=True)
 class Equilateral(SummedLoss):
-    """Three means equally far apart have `delta` = Δ/σ and the share `gamma` in (0, 1)."""
+    """Three means equally far apart have `delta` = Δ/σ and the share `gamma` in (0, 1).
+
+    Orders are at least 1. Its profile is known where many runs are summed; that of one run is a
+    bound but at y = 0 (`hockey_stick`).
+    """
 
     delta: Fraction
     gamma: Fraction
@@ -453,24 +491,27 @@ class Equilateral(SummedLoss):
     refuses_far_orders = True
 
     def triple(self, a: float) -> Triple:
-        """The integrand at a real order."""
+        """Make the integrand φm^a n^{1−a} at a real order a."""
         half = self.delta / 2
         return Triple(Fraction(a), self.gamma, half, -half, self.delta**2 - half**2)
 
     # --- float64: where to look
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
+        """Return nodes of an even grid of the plane, up to the tilted laws' means and beyond."""
         reach = max(highest_order, 1 - lowest_order)
         half, rise = float(self.delta) / 2, math.sqrt(3) / 2 * float(self.delta)
-        z = np.arange(0, reach * half + _EQUILATERAL_REACH, _STEER_STEP)
+        margin = _STEERING_DEVIATIONS_OF_PLANE
+        z = np.arange(0, reach * half + margin, _STEERING_STEP)
         z = np.concatenate([-z[:0:-1], z])[:, None]
-        y = np.arange(-_EQUILATERAL_REACH, reach * rise + _EQUILATERAL_REACH, _STEER_STEP)[None, :]
-        _refuse_many(z.size * y.size, _MOST_STEERED)
+        y = np.arange(-margin, reach * rise + margin, _STEERING_STEP)[None, :]
+        _refuse_many(z.size * y.size, _MOST_STEERING_NODES)
         log_m, log_n = self._log_laws(z, y)
-        log_q = -(z * z + y * y) / 2 + math.log(_STEER_STEP**2 / (2 * math.pi))
+        log_q = -(z * z + y * y) / 2 + math.log(_STEERING_STEP**2 / (2 * math.pi))
         return (log_n + log_q).ravel(), (log_m - log_n).ravel()
 
     def _log_laws(self, z: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Compute log m and log n in float64."""
         delta, gamma = float(self.delta), float(self.gamma)
         across = math.sqrt(3) / 2 * delta * y - delta**2 / 2
         rest, log_gamma = math.log1p(-gamma), math.log(gamma)
@@ -480,18 +521,22 @@ class Equilateral(SummedLoss):
         )
 
     def rule(self, a: float, far: float, need: float) -> tuple[PlaneRule, BellMajorant]:
-        """Choose steps, heights, and what bounds the integrand; `_sample` proves their worth."""
+        """Choose steps and heights, and the bells that bound the integrand, at orders a + it.
+
+        |t| <= `far`, in units of the order; an error of about e^{−need}F(a) is wanted. The choice
+        is of float64 and may miss it: `_equilateral_sample` proves the error of any rule.
+        """
         log_moment, half = float(self.float_moments(np.array([a]))[0][0]), float(self.delta) / 2
         log_tolerance = log_moment - need - 4
         bound = BellMajorant.best(self.triple(a), log_tolerance)
         d, e = _HEIGHTS[:, None], _HEIGHTS[None, :]
         angle = half * d + math.sqrt(3) * half * e
-        safe = np.minimum(angle, _WIDEST)
-        angles = np.geomspace(float(safe.min()), _WIDEST, 60)
+        safe = np.minimum(angle, _WIDEST_ANGLE)
+        angles = np.geomspace(float(safe.min()), _WIDEST_ANGLE, 60)
         tabled = [self._log_turned(bound, far * math.tan(x / 2) * 4) for x in angles]
         turned = np.interp(safe, angles, tabled)
         cost = need + 5 + (d * d + e * e) / 2 - a * np.log(np.cos(safe / 2)) + turned
-        size = np.where(angle < _WIDEST, d * e / cost**2, -1.0)
+        size = np.where(angle < _WIDEST_ANGLE, d * e / cost**2, -1.0)
         best = np.unravel_index(np.argmax(size), size.shape)
         heights = float(_HEIGHTS[best[0]]), float(_HEIGHTS[best[1]])
         first, second = (
@@ -500,7 +545,7 @@ class Equilateral(SummedLoss):
         return PlaneRule((first, second), heights, log_tolerance), bound
 
     def _log_turned(self, bound: BellMajorant, turn: float) -> float:
-        """Estimate log of `_turned`/F(a)."""
+        """Estimate log of `_turned`/F(a), for bells over F(a)."""
         delta, gamma = float(self.delta), float(self.gamma)
         log_x = self.levels(turn)
         share = 1 / (1 + (1 - gamma) / gamma * np.exp(-log_x))
@@ -514,7 +559,7 @@ class Equilateral(SummedLoss):
         return float(np.logaddexp.reduce([turn * float(share[0]), *above]))
 
     def cells(self, a: float, far: float, need: float) -> PlaneRule:
-        """Cells whose midpoints err by about e^{−need} F(a)."""
+        """Choose square cells whose midpoints' sum is off by about e^{−need} F(a), by estimates."""
         log_moment = float(self.float_moments(np.array([a]))[0][0])
         with ctx.workprec(_BOUND_BITS):
             bent = sum(float(x.mid()) for x in self.curvature_bounds(a, far))
@@ -549,7 +594,7 @@ class Equilateral(SummedLoss):
         return first, second
 
     def levels(self, turn: float) -> Floats:
-        """log x, by which the plane is cut where X or Y is above x."""
+        """List log x, by which the plane is cut where X or Y is above x: evenly, from 0 on."""
         deviations = np.linspace(0.0, 3 + math.sqrt(2 * turn + 100), _LEVELS)
         return np.asarray(float(self.delta) * deviations)
 
@@ -562,11 +607,12 @@ class Equilateral(SummedLoss):
         return math.ceil(math.prod(reach / step for step in rule.steps))
 
     def _refuse_dear(self, a: float) -> None:
+        """Raise LimitError where the moments that bound F far out take too many nodes."""
         moment = math.exp(float(self.float_moments(np.array([a]))[0][0]))
         ends = ((float(x.mid()), float(y.mid())) for x, y in self.decay_constants(a, arb(moment)))
         end = min(falling / (moment - below) for below, falling in ends if below < moment)
-        size = math.prod(2 * _EQUILATERAL_REACH / step for step in self.cells(a, end, 1.0).steps)
-        _refuse_many(size, _MOST_FAR)
+        sides = (2 * _STEERING_DEVIATIONS_OF_PLANE / step for step in self.cells(a, end, 1.0).steps)
+        _refuse_many(math.prod(sides), _MOST_FAR_NODES)
 
     # --- balls: what is proved
 
@@ -620,6 +666,7 @@ class Equilateral(SummedLoss):
 
 
 def _refuse_many(nodes: float, most: int) -> None:
+    """Raise LimitError for more than `most` nodes of a moment."""
     if not nodes <= most:
         raise LimitError(
             f"a lower bound by three means: found about {nodes:.0e} nodes of its moments, the "
@@ -640,7 +687,10 @@ def _equilateral_sample(part: Equilateral, a: float, far: float, need: float, bi
 def _summed(
     part: Equilateral, a: float, rule: PlaneRule, bound: BellMajorant, error: Callable[[arb], arb]
 ) -> Sample:
-    """Sum over nodes of the plane; `error` is that of the sum over all, what is cut is added."""
+    """Sum over nodes of the plane. `error` bounds what all nodes are off by, given their total.
+
+    What is cut off from them is bounded and added.
+    """
     rows = list(rows_of(rule, bound))
     losses, weights = [], []
     for loss, weight in _nodes(part, arb(a), rule, rows):
@@ -654,7 +704,10 @@ def _summed(
 def _aliases(
     part: Equilateral, a: float, far: float, bound: BellMajorant, rule: PlaneRule, total: arb
 ) -> arb:
-    """Bound what the trapezoidal rule is off by: the integrals of |f| over shifted planes."""
+    """Bound what the trapezoidal rule is off by: the integrals of |f| over shifted planes.
+
+    `total` is at least the sum of |f| over all nodes. ∞ where the steps or heights are too wide.
+    """
     delta, rise = ball(part.delta), arb(3).sqrt() / 2 * ball(part.delta)
     theta = delta / 2 * arb(rule.heights[0]) + rise * arb(rule.heights[1])
     share = shifted_planes((delta / 2, -delta / 2, rise), arb(a), rule)
@@ -713,7 +766,10 @@ def _nodes(
 
 
 def below(ratio: Exact) -> Fraction:
-    """A fraction at most √ratio, near it: a triangle that is smaller has a smaller profile."""
+    """Round √ratio down to a fraction, √ratio itself where that is one.
+
+    A triangle of a smaller side has a smaller profile, so that it stays below the truth.
+    """
     if isinstance(ratio, Fraction):
         roots = math.isqrt(ratio.numerator), math.isqrt(ratio.denominator)
         if (roots[0] ** 2, roots[1] ** 2) == (ratio.numerator, ratio.denominator):

@@ -34,7 +34,10 @@ else:  # a question of Poisson samples alone needs none of them
 
 @dataclass(frozen=True)
 class GaussianLoss(Part):
-    """Gaussian noise on all of the data has F(z) = e^{(z²−z)s²/2}; `ratio` = Δ²/σ² of all runs."""
+    """Gaussian noise on all of the data has F(z) = e^{(z²−z)s²/2}.
+
+    `ratio` = s² = Δ²/σ², the sum of those of all runs that it stands for, is above 0.
+    """
 
     ratio: Exact
 
@@ -47,25 +50,26 @@ class GaussianLoss(Part):
 
     @classmethod
     def joined(cls, runs: Sequence[tuple[Self, int]]) -> Runs:
-        """One run whose ratio is the sum of the ratios."""
+        """Join them in one run whose ratio is the sum of the ratios; in none where that is 0."""
         ratio: Exact = sum((k * part.ratio for part, k in runs), Fraction(0))
         return ((cls(ratio), 1),) if ratio else ()
 
     def sampled(self, gamma: Exact) -> SampledGaussian:
-        """(1−γ)Q + γP against Q."""
+        """Make the loss of (1−γ)Q + γP against Q, 0 < γ < 1."""
         return SampledGaussian(1 / self.ratio, gamma)
 
     def fixed_size_pair(self, gamma: Exact) -> fixed_size.FixedSizeGaussian:
-        """What dominates a sample of fixed size both ways, a record replaced."""
+        """Make the loss of what dominates a sample of fixed size both ways, a record replaced."""
         return fixed_size.FixedSizeGaussian(1 / self.ratio, gamma)
 
     def allocated(self, steps: int) -> allocated.AllocatedGaussian:
         return allocated.AllocatedGaussian(self.ratio, steps)
 
     def in_groups(self, gamma: Exact, added: int, removed: int) -> Part:
-        """Return the loss of `added` records on Poisson samples against `removed` ones.
+        """Make the loss of `added` records on Poisson samples against `removed` ones.
 
-        Their answers are opposite, and each is in the sample with probability γ.
+        Their answers are opposite, Δ and −Δ, and each is in the sample with probability γ. Not both
+        numbers are 0.
         """
         upper, lower = (
             [(math.comb(n, j) * gamma**j * (1 - gamma) ** (n - j), j) for j in range(n + 1)]

@@ -35,8 +35,10 @@ from symacct.profile.proofs import INTEGERS, LATTICE, SINGLE_INTEGER
 from symacct.profile.roots import Value
 from symacct.profile.written_laws import Write, WrittenLaws, mixed
 
+#: Moments that steer leave out outcomes of about e^{−40} of both laws.
 _STEERING_NATS = 40.0
-_SPARE = 10.0  # nats
+#: A bound of log|F| is e^{−10} of `slack` above the sum that it is.
+_SPARE_NATS = 10.0
 
 
 class OutcomeMasses(NamedTuple):
@@ -81,7 +83,7 @@ class IntegerLoss(SummedLoss):
         return LossLattice(apart, float(noise.in_float), self._lattice_masses)
 
     def _lattice_masses(self, reverse: bool, bits: int) -> tuple[arb, list[arb]]:
-        """Exchanged by k ↦ Δ − k, both ways are one."""
+        """Return the least loss that counts and the P-masses; k ↦ Δ − k makes both ways one."""
         known, _ = self.known(False, bits * math.log(2))
         return known[0].loss, [outcome.p for outcome in known]
 
@@ -89,17 +91,21 @@ class IntegerLoss(SummedLoss):
     def form_of_runs(
         cls, runs: Sequence[tuple[Self, int]], reverse: bool
     ) -> tuple[Value, Proof] | None:
-        """Return D of one discrete Gaussian noise, or a sum over all outcomes if they are few."""
+        """Return D of one discrete Gaussian noise, or a sum over all outcomes if they are few.
+
+        None else.
+        """
         if (form := discrete_gaussian_form(tuple(runs))) is not None:
             return form, LATTICE
         form = integer_form(tuple(runs), reverse)
         return None if form is None else (form, INTEGERS)
 
     def sampled(self, gamma: Exact) -> Part:
-        """This loss in a sample, where P is mixed once more."""
+        """Mix P once more, at the rate of this loss times γ."""
         return IntegerLoss(self.noise, self.gamma * gamma)
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
+        """Return the outcomes that count at these orders."""
         kept = self.noise.outcomes(lowest_order, highest_order, _STEERING_NATS)
         log_weights, log_ratios = self.noise.in_floats(kept)
         if self.gamma == 1:
@@ -108,7 +114,10 @@ class IntegerLoss(SummedLoss):
         return log_weights, np.logaddexp(math.log1p(-rate), math.log(rate) + log_ratios)
 
     def in_floats(self, reverse: bool, rare: float) -> OutcomesInFloats | None:
-        """Give discrete Gaussian noise by its outcomes, over the total of those that count."""
+        """Give discrete Gaussian noise by its outcomes, over the total of those that count.
+
+        None of other noise.
+        """
         if not isinstance(self.noise, DiscreteGaussian):
             return None
         kept = self.noise.outcomes(0.0, 1.0, -math.log(rare))
@@ -145,6 +154,7 @@ class IntegerLoss(SummedLoss):
         return len(self._kept(line.a, need))
 
     def _kept(self, a: float, need: float) -> range:
+        """Choose the outcomes but for about e^{−need} F(a)."""
         return self.noise.outcomes(a, a, need + self._over(a))
 
     def _over(self, a: float) -> float:
@@ -159,11 +169,11 @@ class IntegerLoss(SummedLoss):
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """Bound log|F| by log F(a): a sum over atoms comes near to it again and again."""
-        need = _SPARE - math.log(slack)
+        need = _SPARE_NATS - math.log(slack)
         return self.transform(OrderLine(a, 1.0, 0), need)[0].real.log()
 
     def known(self, reverse: bool, need: float) -> tuple[list[OutcomeMasses], arb]:
-        """List the outcomes but for about e^{−need} of both laws, and bound the rest."""
+        """List the outcomes but for about e^{−need} of both laws, and bound the rest of either."""
         kept, outcomes = self.noise.outcomes(0.0, 1.0, need), []
         for q, loss in _weighed(self, kept, ctx.prec):
             p = q * loss.exp()
@@ -187,7 +197,7 @@ class IntegerLoss(SummedLoss):
         return total
 
     def largest(self, reverse: bool) -> arb:
-        """∞, but −log(1−γ) for what the sample leaves out."""
+        """Return ∞, which is also above bounded losses; −log(1−γ) of a sample if `reverse`."""
         if self.gamma == 1 or not reverse:
             return arb("inf")
         return -(-BALL.number(self.gamma)).log1p()
@@ -207,7 +217,7 @@ class IntegerLoss(SummedLoss):
 
 @lru_cache(8)
 def _weighed(part: IntegerLoss, kept: range, bits: int) -> list[tuple[arb, arb]]:
-    """Q and the loss log(1−γ+γP₀/Q) of these outcomes, `bits` being flint's current precision."""
+    """List Q and the loss log(1−γ+γP₀/Q) of these outcomes, `bits` flint's current precision."""
     known = part.noise.weighted_losses(kept)
     if part.gamma == 1:
         return known

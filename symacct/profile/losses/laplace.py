@@ -50,10 +50,14 @@ else:  # a question of noise on all of the data needs neither
         LazyModule(f"symacct.profile.losses.{file}") for file in ("allocated", "fixed_size")
     )
 
-_STEER_POINTS = 96
+#: Moments that steer are summed over so many of Gauss's nodes on [0, s].
+_STEERING_POINTS = 96
+#: The ellipse about [0, s] is chosen from these, each by its half axes' sum over s/2.
 _ELLIPSES = np.geomspace(1.02, 60.0, 60)
+#: Orders z with |Re z − ½| at most this are summed, as the closed form of F cancels near z = ½.
 _NEAR_HALF = 0.25
-_CLOSED = 32  # products that two exponentials take
+#: A value in closed form takes the time of so many products.
+_PRODUCTS_OF_CLOSED_FORM = 32
 
 
 @dataclass(frozen=True)
@@ -69,15 +73,15 @@ class LaplaceLoss(SummedLoss):
 
     @property
     def symmetric(self) -> bool:
-        """x ↦ s − x exchanges the two laws where nothing is sampled."""
+        """Does x ↦ s − x exchange the two laws? It does where nothing is sampled."""
         return self.gamma == 1
 
     def sampled(self, gamma: Exact) -> LaplaceLoss:
-        """Sampled once more."""
+        """Mix P once more, at the rate of this loss times γ."""
         return LaplaceLoss(self.shift, self.gamma * gamma)
 
     def fixed_size_pair(self, gamma: Exact) -> fixed_size.FixedSizeLaplace:
-        """What dominates a sample of fixed size both ways, a record replaced."""
+        """Make the loss of what dominates a sample of fixed size both ways, a record replaced."""
         return fixed_size.FixedSizeLaplace(self.sampled(gamma))
 
     def allocated(self, steps: int) -> Part:
@@ -95,15 +99,15 @@ class LaplaceLoss(SummedLoss):
     def form_of_runs(
         cls, runs: Sequence[tuple[Self, int]], reverse: bool
     ) -> tuple[Value, Proof] | None:
-        """On a contour that bends where F turns, if they are few."""
+        """Return D of few runs, by a contour that bends where F turns; None of many."""
         form = laplace_form(tuple(runs), reverse)
         return None if form is None else (form, LAPLACE)
 
     # --- float64: where to look
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
-        """The two atoms, and points between them."""
-        shift, (nodes, weights) = float(self.shift), legendre_floats(_STEER_POINTS)
+        """Return the two atoms, and Gauss's nodes between them."""
+        shift, (nodes, weights) = float(self.shift), legendre_floats(_STEERING_POINTS)
         x = np.concatenate([[0.0, shift], shift * (1 + nodes) / 2])
         mass = np.concatenate([[0.5, 0.5], shift / 4 * weights])
         return np.log(mass) - np.append(0.0, x[1:]), np.log1p(
@@ -148,7 +152,7 @@ class LaplaceLoss(SummedLoss):
 
     def terms(self, line: OrderLine, need: float) -> int:
         if self._is_closed(line.a):
-            return _CLOSED
+            return _PRODUCTS_OF_CLOSED_FORM
         return 2 + _rule(self, line.a, line.h * line.last, need)[1]
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
@@ -163,11 +167,11 @@ class LaplaceLoss(SummedLoss):
         return super().modulus(a, s, far, need)
 
     def _is_closed(self, a: float, s: float = 0.0) -> bool:
-        """Is F known at a+is and farther out by `_closed`, which cancels next to z = ½?"""
+        """Is F taken by `_closed` at a+is and farther out? It is unsampled, and z is far from ½."""
         return self.gamma == 1 and abs(complex(a - 0.5, s)) > _NEAR_HALF
 
     def _closed(self, z: acb) -> acb:
-        """½(e^{−zs} + e^{(z−1)s} + (e^{(z−1)s} − e^{−zs})/(2z−1)) of what is not sampled."""
+        """Compute F(z) = ½(e^{−zs} + e^{(z−1)s} + (e^{(z−1)s} − e^{−zs})/(2z−1)), γ = 1."""
         shift = BALL.number(self.shift)
         low, high = (-z * shift).exp(), ((z - 1) * shift).exp()
         return (low + high + (high - low) / (2 * z - 1)) / 2
@@ -215,7 +219,8 @@ class LaplaceLoss(SummedLoss):
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """Compute γ(1−e^{x−s}), x where the loss is y.
 
-        Of (Q, P) it is γe^{y+x−s}(e^x−1), x where the loss is −y.
+        Of (Q, P) it is γe^{y+x−s}(e^x−1), x where the loss is −y. It is 0 beyond the largest loss
+        and 1 − e^y before the least, and encloses both sides where balls can't tell.
         """
         shift, gamma = BALL.number(self.shift), BALL.number(self.gamma)
         ratio = (-y if reverse else y).expm1() / gamma + 1
@@ -235,7 +240,7 @@ class LaplaceLoss(SummedLoss):
         return value if inside else value.union(-y.expm1())
 
     def largest(self, reverse: bool) -> arb:
-        """log(1−γ+γe^s), and −log(1−γ+γe^{−s}) from the side of Q."""
+        """Enclose log(1−γ+γe^s), or −log(1−γ+γe^{−s}) if `reverse`."""
         shift, gamma = BALL.number(self.shift), BALL.number(self.gamma)
         if self.gamma == 1:
             return shift
@@ -273,7 +278,7 @@ def _sample(part: LaplaceLoss, a: float, far: float, need: float, bits: int) -> 
 
 
 def _most(part: LaplaceLoss, a: float, far: float, rho: arb) -> arb:
-    """Bound |½e^{−x}R^{a+it}| in the ellipse for 0 <= t <= far.
+    """Bound |½e^{−x}R^{a+it}| in the ellipse for 0 <= t <= far; ∞ where the ellipse is too high.
 
     There |Im 2x| <= θ <= π/2, so 1−γ+γe^w cos θ <= |R| <= 1−γ+γe^w, and arg R, which grows
     with w and with θ, is largest at the right end.
@@ -295,7 +300,7 @@ def _most(part: LaplaceLoss, a: float, far: float, rho: arb) -> arb:
 
 
 def _rule(part: LaplaceLoss, a: float, far: float, need: float) -> tuple[float, int]:
-    """Choose the ellipse and the fewest nodes for an error of about e^{−need} F(a); float64."""
+    """Estimate the ellipse and the fewest nodes for an error of about e^{−need} F(a)."""
     shift, gamma = float(part.shift), float(part.gamma)
     log_moment, best = float(part.float_moments(np.array([a]))[0][0]), (math.inf, 1.5)
     for rho in (float(x) for x in _ELLIPSES):

@@ -1,4 +1,7 @@
-"""One of two pairs by a public coin has what is linear in the law of the loss averaged."""
+"""One of two pairs by a public coin has the mean of their profiles, and of their moments.
+
+What is a mean of other losses shares `MixtureMoments`, which steers.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,11 @@ from symacct.kernel.exact import Exact
 from symacct.profile.part import Floats, OrderLine, Part
 from symacct.profile.written_laws import BREAK, Write, WrittenLaws, factor, grouped
 
-_NEAR = 1e-3  # of an order, by which its neighbour tells the mean of the loss
+#: The mean of the loss is a difference of log F over so much of an order.
+_ORDER_STEP = 1e-3
 
-
-Member = tuple[float, float, Part]  # log of a share, log c, a part: F(z) is Σ share c^z F_part(z)
+#: Log of a share, log c, and a part: F(z) is Σ share c^z F_part(z) over the members.
+Member = tuple[float, float, Part]
 
 
 class MixtureMoments:
@@ -27,17 +31,22 @@ class MixtureMoments:
 
     @property
     def _members(self) -> list[Member]:
+        """The losses whose F is averaged, in float64."""
         raise NotImplementedError
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Compute log F and the variance of L: the mean variance, and that of the means."""
+        """Estimate log F and the variance of L: the mean of the variances, and that of the means.
+
+        A mean is a difference over 0.001 of an order; both are NaN where a member's log F is ∞.
+        """
         rows = []
         for log, log_c, part in self._members:
             (here, variance), (near, _) = (
                 part.float_moments(orders),
-                part.float_moments(orders + _NEAR),
+                part.float_moments(orders + _ORDER_STEP),
             )
-            rows.append((log + log_c * orders + here, log_c + (near - here) / _NEAR, variance))
+            mean = log_c + (near - here) / _ORDER_STEP
+            rows.append((log + log_c * orders + here, mean, variance))
         logs, means, variances = map(np.array, zip(*rows, strict=True))
         total = np.logaddexp.reduce(logs)
         shares = np.exp(logs - total)
@@ -59,9 +68,9 @@ class MixtureMoments:
 
 @dataclass(frozen=True)
 class MixedLoss(MixtureMoments, Part):
-    """A mixed loss is the pair `first` with probability `share`, else `second`.
+    """A mixed loss is the pair `first` with probability `share`, else `second`; the coin is seen.
 
-    F(z) is the mean of theirs.
+    0 < share < 1. F(z) is the mean of theirs, and so is D. Both parts must have moments for F.
     """
 
     first: Part
@@ -70,16 +79,16 @@ class MixedLoss(MixtureMoments, Part):
 
     @property
     def decays_slowly(self) -> bool:
-        """May those of either not fall?"""
+        """May the moments of either not fall?"""
         return self.first.decays_slowly or self.second.decays_slowly
 
     @property
     def symmetric(self) -> bool:
-        """Are both exchanged by an involution?"""
+        """Has each of the two a symmetry that exchanges its laws?"""
         return self.first.symmetric and self.second.symmetric
 
     def sampled(self, gamma: Exact) -> Part:
-        """No pair is known that says less than the coin."""
+        """Raise AssumptionError: no pair is known that says less than the coin."""
         raise AssumptionError(
             "found one of two mechanisms on one sample, needed the sample inside of Either",
             where="conversion exact",
@@ -87,6 +96,7 @@ class MixedLoss(MixtureMoments, Part):
         )
 
     def _weighed(self) -> tuple[tuple[arb, Part], tuple[arb, Part]]:
+        """Return both losses with their probabilities in balls."""
         share = BALL.number(self.share)
         return (share, self.first), (1 - share, self.second)
 

@@ -1,4 +1,8 @@
-"""Several queries on one sample have one loss together."""
+"""Several queries on one sample have one loss together, of the product of their pairs.
+
+The units of arguments are those of profile/part.py. What steers is float64; D, F and its bounds are
+balls at flint's current precision.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +40,21 @@ from symacct.profile.written_laws import Write, WrittenLaws, mixed, product
 # has the digits that the product has, several are laid on a grid (docs/proofs/losses.md, Lemma
 # sampled-products).
 
-_SHARED_SAMPLE_BITS = 128  # for what steers
-_STEERING, _FARTHEST = 128, 64.0  # places on either side, and losses
-_LOST_BITS, _FEW_DIGITS = 24, 3.0  # of a value, by a place that is known to as many bits as it
+#: The product's profile is asked at this many bits where its values steer.
+_STEERING_BITS = 128
+#: Chords that steer begin at so many places on either side of the loss 0, up to this loss in nats.
+_STEERING_PLACES, _FARTHEST = 128, 64.0
+#: A value of D is asked for to this many bits less than its place has, and to 3 digits at least:
+#: where D is steep its value has fewer bits than its place.
+_BITS_LOST_TO_PLACE, _FEWEST_DIGITS = 24, 3.0
 
 
 @dataclass(frozen=True)
 class OneSample(ProfileOnly):
-    """Runs on one sample have the pair (1−γ)Q + γP against Q, (P, Q) the product of their pairs."""
+    """Runs on one sample have the pair (1−γ)Q + γP against Q, (P, Q) the product of their pairs.
+
+    At γ = 1 it is the product as one loss, 0 < γ <= 1. No symmetry is looked for.
+    """
 
     runs: Runs
     gamma: Exact
@@ -53,19 +64,22 @@ class OneSample(ProfileOnly):
     may_be_chosen = False
 
     def sampled(self, gamma: Exact) -> Part:
-        """This loss in a sample, where P is mixed once more."""
+        """Mix P once more, at the rate of this loss times γ."""
         return type(self)(self.runs, self.gamma * gamma)
 
     # --- float64: where to look
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        """On chords of the product's profile, whose tilted mean and variance are near its own."""
+        """Estimate the moments of the law that chords of the product's profile have."""
         return float_moments_of_atoms(orders, *_steering(self))
 
     # --- balls: what is proved
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """Compute H_a of the sample by the product's: γH_b, or (1−a(1−γ))H_c exchanged."""
+        """Compute H_a of the sample by the product's: γH_b, or (1−a(1−γ))H_c exchanged.
+
+        PrecisionError or LimitError where the product's profile has too few digits.
+        """
         rate, a = BALL.number(self.gamma), y.exp()
         if reverse:
             left = 1 - a * (1 - rate)
@@ -78,12 +92,15 @@ class OneSample(ProfileOnly):
         return rate * self._stick(b, False)
 
     def _stick(self, b: arb, reverse: bool) -> arb:
-        """Compute H_b of the product; below 1 by the exchanged pair, 1 − b + bH_{1/b}(Q‖P)."""
+        """Compute H_b of the product, b > 0; below 1 by the exchanged pair, 1 − b + bH_{1/b}(Q‖P).
+
+        A contour is summed where no value is had without one.
+        """
         is_below = bool(b < 1)
         direction, y = _direction(self.runs, reverse != is_below), abs(b.log())
         value = direction.value_without_contour(y)
         if not value.is_finite():
-            digits = max(_FEW_DIGITS, (ctx.prec - _LOST_BITS) / 3.33)
+            digits = max(_FEWEST_DIGITS, (ctx.prec - _BITS_LOST_TO_PLACE) / 3.33)
             value = direction.delta(lambda: y, digits)
         return 1 - b + b * value if is_below else value
 
@@ -100,6 +117,7 @@ class OneSample(ProfileOnly):
         return (rate * most.expm1()).log1p()
 
     def in_latex(self, write: Write) -> WrittenLaws | None:
+        """Write the product's laws, mixed; None where those of some part are not written."""
         inner: list[tuple[WrittenLaws, int]] = []
         for part, count in self.runs:
             if (laws := part.in_latex(write)) is None:
@@ -126,16 +144,16 @@ class OneSample(ProfileOnly):
 
 @lru_cache(16)
 def _direction(runs: Runs, reverse: bool) -> CompositionProfile:
-    """Return the product's profile, with the contours that it has summed."""
+    """Return the product's profile, which is remembered with the contours that it has summed."""
     return CompositionProfile(runs, reverse)
 
 
 @lru_cache(16)
 def _steering(part: OneSample) -> tuple[Floats, Floats]:
-    """Return log of Q's masses, and the losses, of chords of the product's profile; float64."""
-    with ctx.workprec(_SHARED_SAMPLE_BITS):
+    """Estimate log of Q's masses, and the losses, of chords of the product's profile."""
+    with ctx.workprec(_STEERING_BITS):
         most = min(_FARTHEST, float(_direction(part.runs, False).runs.largest))
-        ratios = np.exp(np.linspace(-most, most, 2 * _STEERING + 1))
+        ratios = np.exp(np.linspace(-most, most, 2 * _STEERING_PLACES + 1))
         values = [float(part._stick(arb(float(a)), False)) for a in ratios]
     places, heights = np.concatenate([[0.0], ratios]), np.array([1.0, *values])
     slopes = np.concatenate([[-1.0], np.diff(heights) / np.diff(places), [0.0]])
@@ -152,46 +170,60 @@ def _steering(part: OneSample) -> tuple[Floats, Floats]:
 # c = 1−γ+γe^y, but for a factor c: F(z) = E_y[c^z F_G(z)]. The others are finite, or Laplace noise,
 # whose losses Gauss's rule takes (docs/proofs/losses.md, Lemma beside-gaussian).
 
-_BITS = 64  # of bounds
+#: Bounds are worked out at this many bits.
+_BOUND_BITS = 64
+#: Ellipses that bound Gauss's rule are chosen from these, each by its half axes' sum over s/2.
 _ELLIPSES = [1.1 * 1.3**j for j in range(16)]
+#: Moments are known beside so many runs of Laplace noise, and outcomes of finite laws together, at
+#: most: nodes are the product of all their numbers, and beyond these a grid is sooner had.
 _MOST_LAPLACE, _MOST_OUTCOMES = 2, 64
-_POINTS = 6  # of float64, and for each unit of the losses' range twice as many
-_CELLS = (8, 64)  # for each unit of half the range of Laplace noise
-_SPARE = 3.0
+#: A run of Laplace noise is steered by so many points, and twice Δ/b more.
+_STEERING_POINTS = 6
+#: A bound of |F| far out has between 8 and 64 cells for each nat of Δ/b. More are narrower bounds.
+_FEWEST_CELLS, _MOST_CELLS = 8, 64
+#: Errors are asked to be e^{−3} of what is needed, as several of them add up.
+_SPARE_NATS = 3.0
 
-Weighed = list[tuple[arb, arb]]  # Q-masses, and losses or cells of them
+#: Q-masses, and the loss of each, a ball as wide as its cell where it stands for one.
+Weighed = list[tuple[arb, arb]]
 
 
 @dataclass(frozen=True)
 class NoisySample(MixtureMoments, OneSample):
-    """Runs on one sample that have Gaussian noise among them have moments at complex orders."""
+    """Runs on one sample that have Gaussian noise among them have moments at complex orders.
+
+    The others are finite laws without Q(L = −∞) > 0, or Laplace noise on all of the data, and few
+    (`on_shared_sample` sees to it).
+    """
 
     has_moments = True
 
     @cached_property
     def _variance(self) -> Exact:
+        """σ²/Δ² of all Gaussian noise together."""
         ratios = ((part.gaussian_ratio, k) for part, k in self.runs)
         return 1 / sum(k * ratio for ratio, k in ratios if ratio is not None)
 
     @cached_property
     def _laplace(self) -> list[Exact]:
-        """The shift of each run of Laplace noise."""
+        """The shift Δ/b of each run of Laplace noise."""
         shifts = ((part.laplace_shift, k) for part, k in self.runs)
         return list(itertools.chain(*([shift] * k for shift, k in shifts if shift is not None)))
 
     @cached_property
     def _highest(self) -> arb:
-        """The largest loss of the others, at few bits."""
-        with ctx.workprec(_BITS):
+        """The largest finite loss of the others together, at few bits."""
+        with ctx.workprec(_BOUND_BITS):
             others = (k * part.largest(False) for part, k in self._others)
             return sum(others, arb(0))
 
     @property
     def _others(self) -> Iterator[tuple[Part, int]]:
+        """The runs without Gaussian noise."""
         return (run for run in self.runs if run[0].gaussian_ratio is None)
 
     def _outcomes(self) -> Weighed:
-        """List (q, y) of all finite runs together."""
+        """List Q-masses and losses of all finite runs together; without any, the loss 0."""
         finite = [
             multinomial_laws(atoms.common(), k)
             for part, k in self.runs
@@ -200,25 +232,27 @@ class NoisySample(MixtureMoments, OneSample):
         return _products([[(q, (p / q).log()) for p, q in laws] for laws in finite])
 
     def _at(self, y: arb) -> tuple[arb, arb]:
-        """Compute log c and the rate of the Gaussian noise beside a loss."""
+        """Compute log c and the rate γe^y/c of the Gaussian noise beside a loss y."""
         rate = BALL.number(self.gamma)
         c = 1 + rate * y.expm1()
         return c.log(), rate / (rate + BALL.number(1 - self.gamma) * (-y).exp())
 
     def _frame(self, y: arb, a: float) -> tuple[arb, SampledFrame]:
-        """log c and the Gaussian noise beside a loss."""
+        """Compute log c, and the frame of the Gaussian noise beside a loss y, at Re z = a."""
         log_c, rate = self._at(y)
         rest = BALL.number(1 - self.gamma) * (-log_c).exp()
         return log_c, SampledFrame(BALL.number(self._variance), rate, rest, a)
 
     def _rough(self, rate: arb) -> SampledGaussian:
+        """Make the sampled Gaussian at about this rate, which steers."""
         return SampledGaussian(self._variance, Fraction(float(rate)))
 
     # --- float64: where to look
 
     @cached_property
     def _members(self) -> list[Member]:
-        with ctx.workprec(_BITS):
+        """The sampled Gaussian beside each loss of the others, by few points of Laplace noise."""
+        with ctx.workprec(_BOUND_BITS):
             every = _products([self._outcomes(), *map(_few_points, map(float, self._laplace))])
             members: list[Member] = []
             for q, y in every:
@@ -236,7 +270,7 @@ class NoisySample(MixtureMoments, OneSample):
 
     @property
     def _indices(self) -> range:
-        """Of the runs of Laplace noise."""
+        """The indices of the runs of Laplace noise."""
         return range(len(self._laplace))
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
@@ -257,10 +291,10 @@ class NoisySample(MixtureMoments, OneSample):
         return sums_on_a_line(weights, losses, line, off)
 
     def _nodes(self, a: float, far: float, need: float) -> tuple[Weighed, arb]:
-        """List masses and losses that the others are summed over, and bound the moments' error.
+        """List masses and losses that the others are summed over, and bound the error of F.
 
-        One run after the other, so that those before are sums already, of weights that are more
-        than 1 by what rounding adds.
+        Runs are replaced by sums one after the other: the error of one is weighed with the total of
+        the weights before it, which rounding may make more than 1.
         """
         rows, off, mass = [self._outcomes()], arb(0), arb(1)
         for i in self._indices:
@@ -276,6 +310,7 @@ class NoisySample(MixtureMoments, OneSample):
         return _products(rows), off
 
     def _rule(self, i: int, a: float, far: float, need: float) -> tuple[arb, int, float]:
+        """Choose Gauss's rule for the i-th run of Laplace noise, as `_gauss_rule` does."""
         return _gauss_rule(self, i, a, far, need)
 
     def log_most(self, i: int, a: float, far: float, ellipse: float) -> arb | None:
@@ -296,21 +331,28 @@ class NoisySample(MixtureMoments, OneSample):
         )
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """Bound log|F| by sampled Gaussians' bounds, over cells of losses with balls of rates."""
+        """Bound log|F| by sampled Gaussians' bounds, over cells of losses with balls of rates.
+
+        The cells are as fine as the estimated fall over `slack` says, between two limits.
+        """
         fallen = float(self.float_moments(np.array([a]))[0][0]) - self.log_decay(a, t)
         rows = [self._outcomes(), *(self._cells(s, fallen / slack) for s in self._laplace)]
         total = arb(0)
         for q, y in _products(rows):
             log_c, frame = self._frame(y, a)
             angle, _, fallen_beside = self._rough(frame.gamma).best_angle(a, t)
-            bound = frame.decay(angle, t, _SPARE - math.log(slack) + max(fallen_beside, 0.0))
+            need = _SPARE_NATS - math.log(slack) + max(fallen_beside, 0.0)
+            bound = frame.decay(angle, t, need)
             total += (q.log() + a * log_c + bound).exp()
         return total.log()
 
     def _cells(self, shift: Exact, fineness: float) -> Weighed:
-        """List the Q-masses of Laplace noise at its atoms and in cells between them."""
+        """List the Q-masses of Laplace noise at its atoms, and in cells between them.
+
+        There are about `fineness` cells for each nat of the shift.
+        """
         s = BALL.number(shift)
-        count = math.ceil(float(s) * min(max(fineness, _CELLS[0]), _CELLS[1]))
+        count = math.ceil(float(s) * min(max(fineness, _FEWEST_CELLS), _MOST_CELLS))
         ends = [s * i / count for i in range(count + 1)]
         masses = [((-x).exp() - (-z).exp()) / 2 for x, z in itertools.pairwise(ends)]
         losses = [(2 * x - s).union(2 * z - s) for x, z in itertools.pairwise(ends)]
@@ -322,17 +364,21 @@ class NoisySample(MixtureMoments, OneSample):
 def _gauss_rule(
     part: NoisySample, i: int, a: float, far: float, need: float
 ) -> tuple[arb, int, float]:
-    """Choose the ellipse of the fewest nodes: log of a bound in it, their count, the ellipse."""
+    """Choose the ellipse of the fewest nodes: log of a bound in it, their count, the ellipse.
+
+    Their count is an estimate, 2 at least; the bound is proved.
+    """
     log_moment, best = (
         float(part.float_moments(np.array([a]))[0][0]),
         (arb.pos_inf(), math.inf, 2.0),
     )
-    with ctx.workprec(_BITS):
+    with ctx.workprec(_BOUND_BITS):
         for rho in _ELLIPSES:
             log_most = part.log_most(i, a, far, rho)
             if log_most is None:
                 break
-            wanted = need + float(log_most.mid()) - log_moment + _SPARE - math.log1p(-(rho**-2))
+            error = need + _SPARE_NATS - math.log1p(-(rho**-2))
+            wanted = error + float(log_most.mid()) - log_moment
             count = wanted / (2 * math.log(rho))
             if count < best[1]:
                 best = log_most, count, rho
@@ -340,8 +386,8 @@ def _gauss_rule(
 
 
 def _few_points(shift: float) -> Weighed:
-    """Atoms and points of Laplace noise, in float64."""
-    nodes, weights = legendre_floats(_POINTS + math.ceil(2 * shift))
+    """List the atoms of Laplace noise and Gauss's points between them, which steer."""
+    nodes, weights = legendre_floats(_STEERING_POINTS + math.ceil(2 * shift))
     x = shift * (1 + nodes) / 2
     row = [
         (arb(q), arb(y))
@@ -351,7 +397,7 @@ def _few_points(shift: float) -> Weighed:
 
 
 def _products(rows: list[Weighed]) -> Weighed:
-    """Of independent losses: their masses' products, and their sums."""
+    """List every choice of one entry of each row: the product of masses, the sum of losses."""
     products = [(arb(1), arb(0))]
     for row in rows:
         products = [(q * v, y + z) for q, y in products for v, z in row]
@@ -359,7 +405,11 @@ def _products(rows: list[Weighed]) -> Weighed:
 
 
 def on_shared_sample(runs: Runs, gamma: Exact) -> OneSample:
-    """Make the loss of runs that are sampled together, with moments where they are known."""
+    """Make the loss of runs that are sampled together, with moments where they are known.
+
+    They are known where Gaussian noise is among the runs, and the others are few outcomes or one or
+    two runs of Laplace noise.
+    """
     outcomes = laplace = gaussian = 0
     for part, k in runs:
         if (atoms := part.finite) is not None and atoms.mass_at_infinity(True) == 0:

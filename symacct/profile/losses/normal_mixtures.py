@@ -28,24 +28,34 @@ from symacct.profile.roots import enclosed
 from symacct.profile.sums import End
 from symacct.profile.written_laws import BREAK, MOST_TERMS, Write, WrittenLaws, factor, normal
 
+#: Bounds are worked out at this many bits.
 _BITS = 64
-_STEP, _REACH = 1 / 16, 12.0  # of a grid for steering, in deviations
-_CELL = 1 / 8  # on which bounds are taken at the ends
+#: An even grid that steers has this step, and goes so far beyond the tilted means, in deviations.
+_STEERING_STEP, _STEERING_REACH = 1 / 16, 12.0
+#: A bound over x is taken on cells of this length in deviations, at their ends.
+_CELL = 1 / 8
+#: A line Im x = η is tried at these shares of the highest one.
 _SHARES = np.array([0.003, 0.01, 0.03, 0.06, 0.1, 0.16, 0.24, 0.34, 0.46, 0.6, 0.75])
-_HALF_TURN = 0.9 * math.pi  # that a height turns the furthest means by, against each other
-_FALLEN = 1.0  # nats, of which a line off the real ones tells well enough
-_MOST_TURNED = 3000.0  # nats, by which tails may be larger where nodes are chosen
-_LONGER = 24  # doublings of t that bounds are offered for
+#: The highest line turns the farthest means against each other by this angle in radians: at π the
+#: laws may have zeros between, and the bound by cos fails.
+_LARGEST_TURN = 0.9 * math.pi
+#: A fall of log|F| by so many nats is bounded well enough by one line off the real one.
+_FALL_TOLD_BY_A_LINE = 1.0
+#: Nodes are chosen as if no line made the tails more than e^3000 times larger.
+_MOST_TURNED_NATS = 3000.0
+#: Bounds A + C/t are offered for so many t, each twice the one before.
+_DOUBLINGS_OF_TIME = 24
 _FARTHEST = 2**40  # that a place may be, in deviations
 _LOG_ROOT = math.log(2 * math.pi) / 2
 
-Weights = tuple[tuple[Exact, int], ...]  # (w, j) of N(jΔ, σ²)
+#: (w, j) of each law N(jΔ, σ²), by growing j; the weights add up to 1.
+Weights = tuple[tuple[Exact, int], ...]
 
 
 class Rule(NamedTuple):
-    """A rule has the nodes jh, first <= j <= last, and the line that bounds their error.
+    """A rule has the nodes jh, first <= j <= last, and the line Im x = `height` for their error.
 
-    Its cells end at two places.
+    `cells` are the ends of the stretch that is bounded in cells. All but j is in deviations.
     """
 
     step: float
@@ -56,7 +66,10 @@ class Rule(NamedTuple):
 
 
 class NormalSum:
-    """A law over N(0, 1) is Σ e^{l + dx}, with l and d in balls and in float64."""
+    """A mixture of normal laws has the density Σ e^{l + dx} over that of N(0, 1).
+
+    x is in deviations, l and d are `logs` and `means` in balls, and `few` has both in float64.
+    """
 
     def __init__(self, weights: Weights, distance: arb) -> None:
         self.means = [j * distance for _, j in weights]
@@ -67,22 +80,25 @@ class NormalSum:
         self.log_weights = np.array([float(w.log()) for w in self.weights])
 
     def log(self, x: arb) -> arb:
-        """log of it over N(0, 1)."""
+        """Compute the log of the law's density over that of N(0, 1) at x."""
         logs = [l + d * x for l, d in zip(self.logs, self.means, strict=True)]
         top = BALL.maximum(*logs)
         return top + sum(((log - top).exp() for log in logs), arb(0)).log()
 
     def floats(self, x: Floats) -> Floats:
-        """log of it over N(0, 1), in float64."""
+        """Estimate the log of the law's density over that of N(0, 1) at some x."""
         return np.asarray(np.logaddexp.reduce(self.few[0][:, None] + np.outer(self.few[1], x)))
 
     def tail(self, x: arb, sign: int) -> arb:
-        """Beyond x, or before it where the sign is −1."""
+        """Compute the law's mass beyond x, or before it where the sign is −1."""
         terms = zip(self.weights, self.means, strict=True)
         return sum((w * normal_tail(sign * (x - d)) for w, d in terms), arb(0))
 
     def arg(self, x: arb, height: arb) -> arb:
-        """By how much it turns at x + i·height, against N(0, 1): it rises with x."""
+        """Enclose the argument of the density over that of N(0, 1) at x + i·height.
+
+        It rises with x where the height turns the law's own means by less than π.
+        """
         middle = (self.low + self.high) / 2
         total = acb(0)
         for log, d in zip(self.logs, self.means, strict=True):
@@ -90,14 +106,14 @@ class NormalSum:
         return total.arg() + height * middle
 
     def args(self, x: Floats, height: float) -> Floats:
-        """By how much it turns at x + i·height, against N(0, 1), in float64."""
+        """Estimate the argument of the density over that of N(0, 1) at some x + i·height."""
         middle = self.few[1][[0, -1]].mean()
         logs = self.few[0][:, None] + np.outer(self.few[1], x)
         terms = np.exp(logs - logs.max(axis=0) + 1j * height * (self.few[1] - middle)[:, None])
         return np.asarray(np.angle(terms.sum(axis=0)) + height * middle)
 
     def mass(self, left: arb, right: arb) -> arb:
-        """At least that of a cell: its width times the largest densities."""
+        """Bound the mass of a cell from above: its width times the largest densities."""
         total = arb(0)
         for w, d in zip(self.weights, self.means, strict=True):
             away = (left - d).max(d - right).max(arb(0))
@@ -105,27 +121,30 @@ class NormalSum:
         return total * (right - left) / (2 * arb.pi()).sqrt()
 
     def log_masses(self, x: Floats) -> Floats:
-        """The logarithms of those between each two places, in float64."""
+        """Estimate the logarithms of `mass` between each two places."""
         left, right, d = x[:-1], x[1:], self.few[1][:, None]
         away = np.maximum(np.maximum(left - d, d - right), 0.0)
         logs = np.logaddexp.reduce(self.log_weights[:, None] - away**2 / 2)
         return np.asarray(logs + np.log(right - left) - _LOG_ROOT)
 
     def growth(self, power: arb, sign: int) -> arb:
-        """Of power·log, the largest slope to the right, or the least to the left."""
+        """Return the largest slope of power·log as x → ∞, or the least as x → −∞ if `sign` < 0."""
         return power * (self.high if (power > 0) == (sign > 0) else self.low)
 
     def shrink(self, height: arb, power: arb) -> arb:
-        """A bound of what |·|^power at that height is over its value on the line."""
+        """Bound |law|^power on the line Im x = height over its value on the real line.
+
+        It is 1 for powers >= 0, as |law| is no larger there.
+        """
         return ((self.high - self.low) * height / 2).cos() ** power.min(arb(0))
 
 
 @dataclass(frozen=True)
 class NormalMixtures(SummedLoss):
-    """Two mixtures are Σ w N(jΔ, σ²) of the `upper` (w, j) against the `lower` ones.
+    """Two mixtures are P = Σ w N(jΔ, σ²) of the `upper` (w, j) against Q of the `lower` ones.
 
-    `ratio` = Δ²/σ². Both by growing j, w > 0; the smallest j above is at least the largest one
-    below, the largest more.
+    `ratio` = Δ²/σ² > 0. Both are by growing j, w > 0; the smallest j of P is at least the largest
+    of Q, and the largest j of P is more, so that L rises with x. Who makes them sees to that.
     """
 
     upper: Weights
@@ -137,28 +156,30 @@ class NormalMixtures(SummedLoss):
 
     @property
     def symmetric(self) -> bool:
-        """Does x ↦ −x, moved, exchange them?"""
+        """Does a reflection x ↦ c − x exchange the two laws?"""
         centre = self.upper[0][1] + self.lower[-1][1]
         return tuple((w, centre - j) for w, j in reversed(self.lower)) == self.upper
 
     @property
     def laws(self) -> tuple[NormalSum, NormalSum]:
-        """Both, at flint's current precision."""
+        """Both laws, P first, at flint's current precision."""
         return _laws(self, ctx.prec)
 
     @cached_property
     def _rough(self) -> tuple[NormalSum, NormalSum]:
+        """Both laws at few bits, for what steers."""
         with ctx.workprec(_BITS):
             return self.laws
 
     def _loss(self, x: arb) -> arb:
+        """Compute log p − log q at x, in deviations."""
         p, q = self.laws
         return p.log(x) - q.log(x)
 
     # --- float64: where to look
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
-        """Return nodes of an even grid about the tilted laws' means."""
+        """Return nodes of an even grid about the tilted laws' means; LimitError for too many."""
         p, q = self._rough
         ends = [
             a * d + (1 - a) * e
@@ -166,15 +187,15 @@ class NormalMixtures(SummedLoss):
             for d in p.few[1][[0, -1]]
             for e in q.few[1][[0, -1]]
         ]
-        step = _STEP / max(1.0, (p.few[1][-1] - q.few[1][0]) / 4)
-        first, last = min(ends) - _REACH, max(ends) + _REACH
+        step = _STEERING_STEP / max(1.0, (p.few[1][-1] - q.few[1][0]) / 4)
+        first, last = min(ends) - _STEERING_REACH, max(ends) + _STEERING_REACH
         limits.check("order", math.ceil((last - first) / step), "nodes of a mixture")
         x = np.arange(first, last, step)
         log_q = q.floats(x)
         return math.log(step) - _LOG_ROOT - x**2 / 2 + log_q, p.floats(x) - log_q
 
     def _places(self, a: float, need: float) -> Floats:
-        """List the ends of cells, beyond which there is about e^{−need} F(a)."""
+        """Estimate the ends of cells beyond which there is about e^{−need} F(a)."""
         p, q = self._rough
         goal = float(self.float_moments(np.array([a]))[0][0]) - need - 3
 
@@ -189,14 +210,15 @@ class NormalMixtures(SummedLoss):
         return np.arange(end(-1), end(1) + _CELL / 2, _CELL)
 
     def _log_beyond(self, a: float, x: float, slope: float) -> float:
+        """Estimate log of `_beyond` at x, for that slope of a log p + (1−a) log q."""
         p, q = (float(law.floats(np.array([x]))[0]) for law in self._rough)
         away = x - slope
         return a * p + (1 - a) * q - slope * x + slope**2 / 2 - away**2 / 2
 
     def _log_edges(self, a: float, t: float, x: Floats) -> tuple[Floats, Floats]:
-        """Estimate log of `_edge` for some heights of a line."""
+        """Estimate log of `_edge` for some heights of a line, and return these heights."""
         p, q = self._rough
-        heights = _SHARES * _HALF_TURN / (p.few[1][-1] - q.few[1][0])
+        heights = _SHARES * _LARGEST_TURN / (p.few[1][-1] - q.few[1][0])
         losses = p.floats(x) - q.floats(x)
         logs = q.log_masses(x) + a * (losses[1:] if a >= 0 else losses[:-1])
         log_edges = []
@@ -214,7 +236,8 @@ class NormalMixtures(SummedLoss):
         far, _ = self._log_edges(a, -t, self._places(a, 40.0))
         log_moment = float(self.float_moments(np.array([a]))[0][0])
         lowest = float(far.min())
-        return lowest if lowest < log_moment - _FALLEN else super().log_decay(a, t)
+        is_told = lowest < log_moment - _FALL_TOLD_BY_A_LINE
+        return lowest if is_told else super().log_decay(a, t)
 
     def terms(self, line: OrderLine, need: float) -> int:
         rule = _rule(self, line.a, line.h * line.last, need)
@@ -226,10 +249,14 @@ class NormalMixtures(SummedLoss):
         return _sample(self, a, far, need, ctx.prec)
 
     def decay_constants(self, a: float, moment: arb) -> list[End]:
-        """|F(a+is)| is at most F(a) for s < t, and what the line of a height bounds after it."""
+        """Bound |F(a+is)| by F(a) for s < t, and by a line off the real one for s >= t.
+
+        As A + C/s with C = F(a)t, for each of some t.
+        """
         start = float(self.float_moments(np.array([a]))[1][0]) ** -0.5
         return [
-            (self._decay_bound(a, start * 2.0**j), moment * start * 2.0**j) for j in range(_LONGER)
+            (self._decay_bound(a, start * 2.0**j), moment * start * 2.0**j)
+            for j in range(_DOUBLINGS_OF_TIME)
         ]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
@@ -237,12 +264,12 @@ class NormalMixtures(SummedLoss):
         far = self._decay_bound(a, t).log()
         return (
             far
-            if far < float(self.float_moments(np.array([a]))[0][0]) - _FALLEN
+            if far < float(self.float_moments(np.array([a]))[0][0]) - _FALL_TOLD_BY_A_LINE
             else super().decay(a, t, slack)
         )
 
     def _decay_bound(self, a: float, t: float) -> arb:
-        """A bound of |F(a+is)| for s >= t."""
+        """Bound |F(a+is)| for s >= t by the line of a height that is estimated to be best."""
         x = self._places(a, 40.0)
         logs, heights = self._log_edges(a, -t, x)
         return _edge(self, a, -t, float(heights[logs.argmin()]), tuple(x[[0, -1]]))
@@ -286,7 +313,7 @@ class NormalMixtures(SummedLoss):
         return enclosed(lambda x: (loss - self._loss(x)).exp(), arb(1), (low, high))
 
     def largest(self, reverse: bool) -> arb:
-        """∞; on the other side what far to the left is, if both have the same least mean."""
+        """Return ∞; if `reverse`, −L as x → −∞, finite where both laws have the same least mean."""
         if not reverse or self.upper[0][1] > self.lower[0][1]:
             return arb("inf")
         return (BALL.number(self.lower[0][0]) / BALL.number(self.upper[0][0])).log()
@@ -308,20 +335,25 @@ class NormalMixtures(SummedLoss):
 
 @lru_cache(64)
 def _laws(part: NormalMixtures, bits: int) -> tuple[NormalSum, NormalSum]:
+    """Make both laws, `bits` being flint's current precision."""
     distance = BALL.number(part.ratio).sqrt()
     return NormalSum(part.upper, distance), NormalSum(part.lower, distance)
 
 
 def _slope(laws: Sequence[NormalSum], a: arb, sign: int) -> arb:
-    """Of a log p + (1−a) log q over N(0, 1), the largest to the right or the least to the left."""
+    """Return the largest slope of a log p + (1−a) log q over N(0, 1) as x → ∞.
+
+    If `sign` < 0 it is the least one as x → −∞.
+    """
     p, q = laws
     return p.growth(a, sign) + q.growth(1 - a, sign)
 
 
 def _beyond(part: NormalMixtures, a: arb, x: arb, sign: int) -> arb:
-    """At least ∫p^a q^{1−a}, and its sums at any step, to the right of x or to the left.
+    """Bound ∫p^a q^{1−a}, and its sums at any step, to the right of x or, by `sign`, to the left.
 
-    There the slope k is not exceeded: N(0, 1) tilted by it, which falls beyond k.
+    There the slope k is not exceeded: N(0, 1) tilted by it, which falls beyond k. ∞ where x is not
+    beyond k.
     """
     p, q = part.laws
     slope = _slope((p, q), a, sign)
@@ -363,10 +395,10 @@ def _edge(part: NormalMixtures, a: float, t: float, eta: float, ends: tuple[floa
 
 @lru_cache(64)
 def _rule(part: NormalMixtures, a: float, far: float, need: float) -> Rule:
-    """Choose the widest step that a line off the real one shows to be narrow enough; float64."""
+    """Choose the widest step that is estimated to be narrow enough, and the line that shows it."""
     ends = part._places(a, need)[[0, -1]]
     # On a line off the real one the tails are larger by what is turned there.
-    x = part._places(a, need + min(far * _HALF_TURN, _MOST_TURNED))
+    x = part._places(a, need + min(far * _LARGEST_TURN, _MOST_TURNED_NATS))
     logs, heights = part._log_edges(a, far, x)
     log_moment = float(part.float_moments(np.array([a]))[0][0])
     falls = np.maximum(logs - log_moment, 0.0) + max(need, 1.0) + 2

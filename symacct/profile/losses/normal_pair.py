@@ -26,12 +26,12 @@ from symacct.profile.part import Part
 
 @dataclass(frozen=True)
 class NormalPair(NormalMixtures):
-    """A normal pair is two ordered mixtures, and the densities that samples of them are."""
+    """A normal pair is two ordered mixtures, and the same pair as `densities`, for samples."""
 
     densities: DensityLoss
 
     def sampled(self, gamma: Exact) -> Part:
-        """Q's means and P's are mixed: no order of the means is left."""
+        """Sample the densities: where Q's and P's means are mixed, no order of them is left."""
         return self.densities.sampled(gamma)
 
 
@@ -73,7 +73,10 @@ class Ordered(NamedTuple):
 
 
 def normal_pair(pair: DensityPair) -> Part | None:
-    """Make the pair by its means and weights; None where they are not so ordered, or not known."""
+    """Make the loss of two ordered mixtures; None where they are not so, or not known.
+
+    (1−γ)N(0, σ²) + γN(d, σ²) against N(0, σ²) is a sampled Gaussian.
+    """
     ordered = _ordered(pair)
     if ordered is None:
         return None
@@ -96,7 +99,11 @@ def either_way(loss: DensityLoss) -> Part | None:
 
 
 def _ordered(pair: DensityPair) -> Ordered | None:
-    """Order the means of two mixtures; None where they are not so ordered, or not known."""
+    """Order the means of two mixtures; None where they are not so ordered, or not known.
+
+    Weights and means are to be rational, the variances one number, and nothing sampled. Mixtures
+    with P to the left are mirrored.
+    """
     parts = pair.overlap.normal_parts
     if parts is None or pair.gamma != 1:
         return None
@@ -118,17 +125,21 @@ def _ordered(pair: DensityPair) -> Ordered | None:
 
 
 def _at(part: tuple[Exact, int]) -> int:
+    """Return the mean of a weighed normal law, in units of the common one."""
     return part[1]
 
 
 def _common_unit(distances: list[Fraction]) -> Fraction:
-    """The largest number of which all are whole multiples."""
+    """Compute the largest fraction of which all are whole multiples, positive even if all are 0."""
     below = math.lcm(*(x.denominator for x in distances))
     return Fraction(math.gcd(*(int(x * below) for x in distances)) or 1, below)
 
 
 @loss_of.register(TwoDensities)
 def _(law: TwoDensities) -> Part:
-    """By the means where one way round is all that is asked."""
+    """Take ordered mixtures by their means, where one way round is all that is asked.
+
+    Of two ways the pointwise maximum is asked, which a grid takes of densities.
+    """
     plain = DensityLoss(DensityPair(law.overlap))
     return plain if law.either_way else normal_pair(plain.pair) or plain

@@ -36,7 +36,10 @@ def largest_of(parts: frozenset[Part]) -> Part:
 
 @dataclass(frozen=True)
 class PointwiseMaximum(ProfileOnly):
-    """The pointwise maximum is over one-run pairs, of which the last mass of none is lost."""
+    """The pointwise maximum of some one-run pairs has D(y) = max D_i(y), in either direction.
+
+    It is a pair of one run, P(L = ∞) the largest of theirs.
+    """
 
     parts: frozenset[Part]
 
@@ -47,10 +50,14 @@ class PointwiseMaximum(ProfileOnly):
 
     @property
     def alternatives(self) -> Sequence[Part]:
+        """The pairs in an order that does not depend on hashes."""
         return sorted(self.parts, key=repr)
 
     def density_pairs(self, reverse: bool) -> Sequence[tuple[DensityLoss, tuple[bool, ...]]]:
-        """List the pairs of densities: two that are each other exchanged are one, both ways."""
+        """List the pairs of densities; two that are each other exchanged are one, both ways.
+
+        There are none where some pair is not of densities.
+        """
         pairs_of_parts = [part.density_pairs(reverse) for part in self.alternatives]
         if not all(pairs_of_parts):
             return []
@@ -60,11 +67,11 @@ class PointwiseMaximum(ProfileOnly):
         return pairs
 
     def sampled(self, gamma: Exact) -> Part:
-        """H_a of a sampled pair grows with one H of the pair: the largest stays the largest."""
+        """Sample each pair: H_a of a sample grows with one H_b of its pair, the largest with it."""
         return PointwiseMaximum(frozenset(part.sampled(gamma) for part in self.parts))
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Return the moments of the pair with the largest at each order, smaller than its own."""
+        """Estimate the moments from below, by the pair of the largest log F at each order."""
         moments, variances = map(
             np.array, zip(*(p.float_moments(orders) for p in self.parts), strict=True)
         )
@@ -78,10 +85,10 @@ class PointwiseMaximum(ProfileOnly):
         return BALL.maximum(*(part.largest(reverse) for part in self.parts))
 
     def exact_largest(self, reverse: bool) -> Exact | None:
-        """Where the same is known of all."""
+        """Return the largest loss where one exact number is known of all pairs; else None."""
         known = {part.exact_largest(reverse) for part in self.parts}
         return known.pop() if len(known) == 1 else None
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
-        """The largest, at which the profile ends."""
+        """Return the largest P(L = ∞) of the pairs, to which D(y) falls."""
         return max(part.mass_at_infinity(reverse) for part in self.parts)

@@ -1,4 +1,8 @@
-"""The privacy loss of Gaussian noise on a Poisson sample."""
+"""The privacy loss of Gaussian noise on a Poisson sample.
+
+x, η and steps are in units of Δ, w = (2x−1)/(2σ²) and angles θ = Im w are in radians; t bounds
+|Im z|. `need`, `drop` and `slack` are in nats, as in profile/part.py.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +43,14 @@ else:  # which grids and printers read
 # R has zeros only at Im w = π mod 2π, so the line of integration may be moved to any Im x = η,
 # 0 <= η < πσ² (docs/proofs/losses.md, Lemma gaussian-decay).
 
+#: Amplitudes of a taper are bounded on a line of this angle at most, in radians below π/2.
 _SLOW_ANGLE = 1.45
-CHORDS = 8  # of log R, where the order is far above
-_FRAME_WAY = 96  # points looked at
-_FLAT, _STEEP, _CELL = 6.0, 4.0, 0.125  # of cells in log(γe^w/(1−γ))
+#: log R is bounded by so many chords up to an order that is far above the last node.
+CHORDS = 8
+#: The peak of QR^a is looked for at so many points.
+_PEAK_PLACES = 96
+#: Amplitudes are bounded on cells of v = log(γe^w/(1−γ)) from 6 before log(1/t) to 4, each so long.
+_CELLS_BEFORE, _CELLS_END, _CELL = 6.0, 4.0, 0.125
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,10 @@ class LineRule:
 
 
 class SampledFrame:
-    """A frame holds the parameters in balls, for one real part a of the order."""
+    """A frame holds the parameters in balls, for one real part a of the order.
+
+    `rest` is 1−γ. The variance may be a wide ball, in which case bounds hold for all of it.
+    """
 
     def __init__(self, variance: arb, gamma: arb, rest: arb, a: float) -> None:
         self.a = arb(a)
@@ -93,7 +104,7 @@ class SampledFrame:
         return log_ratios, weights
 
     def error(self, rule: LineRule, weights: list[acb]) -> arb:
-        """Bound at every t >= 0 what the trapezoidal sum over the nodes is off by.
+        """Bound what the trapezoidal sum over the nodes is off by, for every t = Im z >= 0.
 
         Both edges of the strip 0 <= Im x <= 2η bound the integrand: by Q R^a, and by
         e^{(2η)²/(2σ²)} Q R^a, times `shrink` for a < 0. ∞ where the step is too wide for a bound.
@@ -119,12 +130,12 @@ class SampledFrame:
         return most.min(self._most) if 2 * angle < arb.pi() else most
 
     def _cosine(self, angle: arb) -> arb:
-        """|R_θ|^a <= cos(θ/2)^a R^a for a < 0."""
+        """Compute cos(θ/2)^a, with |R_θ|^a <= cos(θ/2)^a R^a for a < 0."""
         return (self.a * (angle / 2).cos().log()).exp()
 
     @property
     def _most(self) -> arb:
-        """R^a <= (1−γ)^a for a < 0."""
+        """Compute (1−γ)^a, which R^a is at most for a < 0."""
         return (self.a * self.rest.log()).exp()
 
     def outside_sum(self, rule: LineRule, angle: arb) -> arb:
@@ -133,7 +144,10 @@ class SampledFrame:
         return self.tail_sum(step * rule.first, step * rule.last, step, angle)
 
     def tail_sum(self, left: arb, right: arb, step: arb, angle: arb) -> arb:
-        """Bound κ Σ Q |R_θ|^a over the multiples of a step below `left` and above `right`."""
+        """Bound κ Σ Q |R_θ|^a over the multiples of a step below `left` and above `right`.
+
+        ∞ where the two are no ends: `left` >= 0, `right` <= ½, or QR^a rising beyond one.
+        """
         if not left < 0 or not right > arb(0.5):
             return arb.pos_inf()
         if self.negative:
@@ -185,7 +199,8 @@ class SampledFrame:
     def tilted_mass(self, slope: arb, left: arb, right: list[arb]) -> arb:
         """Bound E_Q[e^{sw}] from `left` on, up to `right` if there is one.
 
-        e^{sw} tilts Q to e^{(s²−s)/2σ²} N(s, σ²), of which one tail bounds the share.
+        e^{sw} tilts Q to e^{(s²−s)/2σ²} N(s, σ²), of which one tail bounds the share. `right` has
+        one end or none, both ends being values of w.
         """
         log_mass = (slope * slope - slope) * self.half
         for end in right:
@@ -196,7 +211,8 @@ class SampledFrame:
     def _under_chords(self, right: arb, far: arb) -> arb:
         """Bound ∫QR^a between two points, a >= 0: log R is convex, so below its chords.
 
-        Their slopes s tilt Q to N(asσ², σ²); the integrand is to fall from the first point on.
+        Their slopes s tilt Q to N(asσ², σ²); the integrand is to fall from the first point on, and
+        the bound is ∞ where chords don't show it.
         """
         width, total = (far - right) / CHORDS, arb(0)
         places = [right + width * i for i in range(CHORDS + 1)]
@@ -211,11 +227,11 @@ class SampledFrame:
         return total
 
     def decay(self, angle: float, t: float, need: float) -> arb:
-        """Bound log B_η(t), η = angle·σ², too large by about e^{−need} F(a).
+        """Bound log B_η(t), η = angle·σ², of a B too large by about e^{−need} F(a).
 
         In Z = x/σ, so that σ may be a wide ball. With φ = y/σ and θ+φ <= π/2 the integrand on
         Im Z = ±y is at most e^{y²/2} Q R^a, times cos((θ+φ)/2)^a for a < 0: arg R grows with the
-        angle, up to π/2.
+        angle, up to π/2. ∞ where the steps chosen show no bound.
         """
         sigma = float(self.sigma.lower())
         need += (angle * sigma) ** 2 / 2  # for what is summed is e^{η²/2σ²} times too small
@@ -249,7 +265,9 @@ class SampledFrame:
         return bound.log() + theta * theta * self.variance / 2
 
     def amplitude_bounds(self, t: float, length: int) -> arb_poly:
-        """Bound e^{η²/(2σ²)} E_Q[|log(R_θ/(1−γ))|^j |R_θ|^a e^{−t arg R_θ}]/j!, θ = η/σ² < π/2.
+        """Bound e^{η²/(2σ²)} E_Q[|log(R_θ/(1−γ))|^j |R_θ|^a e^{−t arg R_θ}]/j! for j < length.
+
+        θ = η/σ² < π/2 is fixed, and t > 0.
 
         |R_θ|, arg R_θ and |log(R_θ/(1−γ))| grow with x: cells of x take the first and the last at
         their right ends, arg at the left ones, |R_θ|^a at the right for a >= 0. Beyond them all
@@ -257,8 +275,8 @@ class SampledFrame:
         """
         sigma = math.sqrt(float(self.variance.mid()))
         theta = arb(min(_SLOW_ANGLE, 4 / sigma))
-        low = -math.log(t) - _FLAT
-        cells = math.ceil((_STEEP - low) / _CELL)
+        low = -math.log(t) - _CELLS_BEFORE
+        cells = math.ceil((_CELLS_END - low) / _CELL)
         ratio, before, total = acb(self.rest), arb(0), arb_poly([0])
         for i in range(cells + 1):
             p = self.rest * arb(low + i * _CELL).exp()  # γe^w
@@ -274,14 +292,14 @@ class SampledFrame:
         return total * (theta * theta * self.variance / 2).exp()
 
     def _grown(self) -> arb:
-        """A bound of E_Q[R |R_θ|^a]: R^{a+1} <= 1−γ+γe^{(a+1)w}, or |R_θ| >= 1−γ for a < 0."""
+        """Bound E_Q[R |R_θ|^a]: R^{a+1} <= 1−γ+γe^{(a+1)w}, or |R_θ| >= 1−γ for a < 0."""
         if self.negative:
             return self._most
         return self.rest + self.gamma * (self.a * (self.a + 1) * self.half).exp()
 
 
 def _exponential(x: arb, length: int) -> list[arb]:
-    """x^j/j! for 0 <= j < length."""
+    """Compute x^j/j! for 0 <= j < length."""
     terms = [arb(1)]
     for j in range(1, length):
         terms.append(terms[-1] * x / j)
@@ -289,19 +307,20 @@ def _exponential(x: arb, length: int) -> list[arb]:
 
 
 def _tail(x: arb) -> arb:
-    """Bound P(Z > x) from above."""
+    """Bound P(Z > x) from above for a standard normal Z, as `tilted_tail` does."""
     return tilted_tail(arb(0), x)
 
 
 def lowest(a: float, log_rest: float, log_gamma: float, variance: float, drop: float) -> float:
-    """Estimate the x below which QR^a sums to e^{−drop}; float64.
+    """Estimate the x below which QR^a sums to e^{−drop}.
 
     For a < 0 it rises up to a peak, which may be far from 0, and is at most (1−γ)^a Q.
+    OverflowError where no place looked at is above the goal.
     """
     far = -math.sqrt(2 * variance * max(drop + min(a, 0.0) * log_rest, 1.0))
     if a >= 0:
         return far
-    x = np.linspace(far, 0.0, _FRAME_WAY)
+    x = np.linspace(far, 0.0, _PEAK_PLACES)
     log_ratio = np.logaddexp(log_rest, log_gamma + (2 * x - 1) / (2 * variance))
     large = np.flatnonzero(a * log_ratio - x * x / (2 * variance) > -drop)
     if not large.size:
@@ -322,22 +341,30 @@ def log_shrink(a: float, angle: float, log_rest: float) -> float:
 # log R and the weights κQR^a are real there and do not depend on Im z; a strip |Im x| <= θσ², θ <
 # π, bounds the error for all |Im z| <= t at once (docs/proofs/losses.md, Lemma strip-trapezoids).
 
+#: Bounds are worked out at this many bits.
 _BITS = 64
-_WIDEST = 0.99 * math.pi  # R has zeros at π
+#: A strip of many noises turns w by this angle in radians at most: R has zeros at π.
+_WIDEST_ANGLE = 0.99 * math.pi
+#: A strip's angle is chosen from these shares of π, and some nearer to it.
 _SHARES = [0.004, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7]
 _LINE_ANGLES = np.array([*_SHARES, 0.8, 0.9, 0.95, 0.98, 0.995])[:, None] * math.pi
-_NEAR_0 = [0.03, 0.1, 0.25, 0.5]  # where arg R_θ rises fast for θ near π
+#: Places beside 0, where arg R_θ rises fast for θ near π.
+_NEAR_0 = [0.03, 0.1, 0.25, 0.5]
+#: An edge of a strip is bounded between these places v = log(γe^w/(1−γ)). More are a nearer bound.
 _PLACES = np.array(
     [*np.arange(-18.0, -0.5, 0.5), *(-v for v in _NEAR_0[::-1]), 0.0, *_NEAR_0, 1.0, 2.0, 4.0]
-)  # v = log(γe^w/(1−γ))
+)
+#: The index of the place 0.
 _ZERO = int(np.flatnonzero(_PLACES == 0)[0])
-_SPARE = 3.0  # e^{−this} of the bound is what a part may come to that is not looked at closely
-# Of θ and v alone, as in `log_edge`.
+#: What is estimated to be below e^{−3} of the bound has one chord for all.
+_SPARE_NATS = 3.0
+# What depends on θ and v alone, as in `log_edge`.
 _ARG = np.angle(1 + np.exp(_PLACES + 1j * _LINE_ANGLES))
 _RISE = np.sin(_LINE_ANGLES) / (2 * np.cosh(_PLACES) + 2 * np.cos(_LINE_ANGLES))
 _LOG_SINE = np.log(np.sin(_LINE_ANGLES))
 _LOG_GROWTH = np.logaddexp(0, _PLACES)
-_SHARE = np.append(1 / (1 + np.exp(-_PLACES[1:])), 1.0)  # p at the next place
+#: p = γe^w/R at the next place, and 1 beyond the last one.
+_SHARE = np.append(1 / (1 + np.exp(-_PLACES[1:])), 1.0)
 
 
 @dataclass(frozen=True)
@@ -358,12 +385,12 @@ class Strip(LineRule):
 
 
 def edge(angle: float) -> Strip:
-    """Make a strip of no nodes and all places, which bounds what is |Im w| <= an angle."""
+    """Make a strip of all places and no nodes worth summing, for bounds on |Im w| <= an angle."""
     return Strip(0.0, 1.0, 0, 0, angle, tuple(_PLACES))
 
 
 def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
-    """Choose the widest step for an error of about e^{−need} F(a) at every |Im z| <= t; float64."""
+    """Estimate the widest step for an error of about e^{−need} F(a) at every |Im z| <= t."""
     variance, want = float(part.variance), max(need, 1.0)
     heights = t * _ARG + a * (part.log_rest + (_LOG_SINE if a < 0 else _LOG_GROWTH))
     edges = _log_edges(part, a, t, heights)
@@ -380,18 +407,18 @@ def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
 def _few_places(
     part: SampledGaussian, a: float, t: float, heights: Floats, edge: float
 ) -> tuple[float, ...]:
-    """Choose places from where the exponent matters up to where one chord to 0 serves."""
+    """Choose places from where the exponent matters up to where one chord to 0 is enough."""
     low = np.flatnonzero((heights <= edge) & (_PLACES < 0))
     first = int(low[-1]) if low.size else 0
     below = np.arange(first, _ZERO)
     slopes = (heights[_ZERO] - heights[below]) / -_PLACES[below]
-    small = _log_masses(part, _PLACES[below], slopes, 0.0) + heights[below] < edge - _SPARE
+    small = _log_masses(part, _PLACES[below], slopes, 0.0) + heights[below] < edge - _SPARE_NATS
     last = int(below[small.argmax()]) if small.any() else _ZERO
     return tuple(_PLACES[[*range(first, last + 1), *range(max(last + 1, _ZERO), len(_PLACES))]])
 
 
 def _log_edges(part: SampledGaussian, a: float, t: float, heights: Floats) -> Floats:
-    """Estimate `log_edge` for each angle, but for θ²σ²/2."""
+    """Estimate `log_edge` less θ²σ²/2 for each angle; `heights` are the exponents at all places."""
     slopes = t * _RISE + max(a, 0.0) * _SHARE
     slopes[:, :_ZERO] = (np.diff(heights) / np.diff(_PLACES))[:, :_ZERO]
     logs = heights + _log_masses(part, _PLACES, slopes, np.append(_PLACES[1:], math.inf))
@@ -424,7 +451,7 @@ def nodes(frame: SampledFrame, step: arb, first: int, last: int) -> tuple[list[a
 
 
 def error(frame: SampledFrame, rule: Strip, t: float) -> arb:
-    """Bound for |Im z| <= t what the trapezoidal sum over the nodes is off by."""
+    """Bound for |Im z| <= t what the trapezoidal sum over the real nodes is off by."""
     with ctx.workprec(_BITS):
         edge = log_edge(frame, rule, t).exp()
         decay = (2 * arb.pi() * arb(rule.angle) * frame.variance / arb(rule.step)).expm1()
@@ -480,19 +507,32 @@ def _rise(frame: SampledFrame, theta: arb, u: arb, following: list[arb], t: floa
 # grid of Z is analytic in s: few Chebyshev points give it at every s between
 # (docs/proofs/losses.md, Lemma many-sigmas).
 
-_MANY_RUNS = 33  # of them, for which it may be worth while
-_MARGIN = 2.0**-6  # of s, on either side of the interval
-_MANY_CELL = 1 + 2.0**-6  # of s, over which one bound of the decay serves
-_WIDE = 2.0  # of s, that are interpolated together
-_ROWS = 256  # nodes at once
+#: Fewer different noises than these are summed one by one: no interpolation costs less.
+_MANY_RUNS = 33
+#: The interval of s = 1/σ is this share wider on either side than the noises are.
+_MARGIN = 2.0**-6
+#: One bound of the decay serves noises whose s differ by this ratio at most.
+_RATIO_OF_ONE_DECAY = 1 + 2.0**-6
+#: Noises whose s differ by this ratio at most are interpolated together.
+_RATIO_OF_ONE_GRID = 2.0
+#: So many nodes of a line are interpolated by one product of matrices.
+_ROWS = 256
+#: A strip's height is chosen from these shares of the highest one.
 _MANY_SHARES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
-_FURTHER = np.arange(0.0, 6.0)  # than where nodes are small the end of a strip
-_RATIOS = 1.2 ** np.arange(1, 22)  # of ellipses
-_ARCS = 16  # of half an ellipse, an even number
-_FAR, _FINE = 16.0, 0.25  # how far below 0 cells of Z begin, how long they are
-_MANY_POINTS = 1e6
-_CHEAPER = 8  # a term of the interpolation than one of a sum
+#: A strip may end so much farther in Z, a standard normal, than where nodes are small.
+_FURTHER_ENDS = np.arange(0.0, 6.0)
+#: An ellipse is chosen from these, each by its half axes' sum over half the interval.
+_RATIOS = 1.2 ** np.arange(1, 22)
+#: Half an ellipse is covered by so many arcs, an even number so that no arc goes over the top.
+_ARCS = 16
+#: Cells of Z begin so far below 0, and are so long, in deviations.
+_FIRST_CELL, _CELL_OF_Z = 16.0, 0.25
+#: An estimate of Chebyshev points ends here, where no grid is worth while.
+_MOST_POINTS_OF_GRID = 1e6
+#: A term of the interpolation takes the time of this part of a term of a sum.
+_TERMS_OF_ONE = 8
 
+#: A loss with the count of its runs.
 Run: TypeAlias = "tuple[SampledGaussian, int]"
 
 
@@ -500,7 +540,8 @@ Run: TypeAlias = "tuple[SampledGaussian, int]"
 class RealLineGrid:
     """A grid has nodes Z = jκ, first <= j <= last; the strip |Im Z| <= `height` bounds their error.
 
-    `points` Chebyshev points in s; an ellipse with the half axes' sum ρ bounds theirs.
+    It has `points` Chebyshev points in s, and an ellipse with the half axes' sum `ratio` bounds
+    their error. κ is `step`; all lengths are in deviations of Z.
     """
 
     step: float
@@ -512,13 +553,16 @@ class RealLineGrid:
 
     @property
     def nodes(self) -> Floats:
-        """The Z."""
+        """The places Z of the nodes."""
         return self.step * np.arange(self.first, self.last + 1)
 
 
 @dataclass(frozen=True, eq=False)
 class ManyGaussians(Factor):
-    """Many runs of one rate γ < 1, by growing s, have their moments interpolated together."""
+    """Many runs of one rate γ < 1, by growing s = 1/σ, have their moments interpolated together.
+
+    s is over Δ, so that s² = Δ²/σ². All stand within one ratio (`merged_runs`).
+    """
 
     runs: tuple[Run, ...]
 
@@ -526,42 +570,51 @@ class ManyGaussians(Factor):
 
     @cached_property
     def low(self) -> float:
-        """Below every s."""
+        """An exact number below every s."""
         return rounded_down(float(self.runs[0][0].variance) ** -0.5 * (1 - _MARGIN))
 
     @cached_property
     def high(self) -> float:
-        """Above every s."""
+        """An exact number above every s, as the margin is wider than what rounding takes off."""
         return rounded_down(float(self.runs[-1][0].variance) ** -0.5 * (1 + _MARGIN))
 
     @cached_property
     def _steepest(self) -> SampledGaussian:
+        """The sampled Gaussian of the largest s, which need be none of the runs."""
         return replace(self.runs[-1][0], variance=1 / Fraction(self.high) ** 2)
 
     def largest(self, reverse: bool) -> arb:
-        """The largest finite loss."""
+        """Enclose the largest loss of all runs together, ∞ unless reversed."""
         return sum((k * part.largest(reverse) for part, k in self.runs), arb(0))
 
     # --- float64: where to look
 
     def grid(self, line: OrderLine, need: float) -> RealLineGrid | None:
-        """Choose a grid for errors of about e^{−need} F(a; s); None where none is found."""
+        """Choose a grid for errors of about e^{−need} F(a; s); None where none is found.
+
+        Choices are remembered; no bound rests on them.
+        """
         if (line, need) not in self._grids:
             self._grids[line, need] = self._grid(line.a, line.h * line.last, max(need, 1.0) + 2)
         return self._grids[line, need]
 
     @cached_property
     def _grids(self) -> dict[tuple[OrderLine, float], RealLineGrid | None]:
+        """The grids that were chosen, by line and need."""
         return {}
 
     def _grid(self, a: float, t: float, want: float) -> RealLineGrid | None:
-        """Choose the grid of the fewest nodes, and Chebyshev points enough for it."""
+        """Choose the grid of the fewest nodes, and Chebyshev points enough for it.
+
+        For |Im z| <= t, with errors of about e^{−want} F(a; s).
+        """
         drop = want - self.runs[0][0].log_moment(a)
-        left, right = (_FINE * j for j in self._steepest.ends(a, drop, _FINE / self.high))
+        cell = _CELL_OF_Z
+        left, right = (cell * j for j in self._steepest.ends(a, drop, cell / self.high))
         nearest_end = max(right, self.high, -left if a < 0 else 0.0)
         strips = [
             ((end - left) / step, end, height, step)
-            for end in nearest_end + _FURTHER
+            for end in nearest_end + _FURTHER_ENDS
             for height, step in self._strips(a, t, end, drop)
         ]
         if not strips:
@@ -572,12 +625,12 @@ class ManyGaussians(Factor):
         sizes = self._sizes(a, t, step * np.arange(first, last + 1)) + math.log(step) + drop
         counts = sums.point_counts(sizes, _RATIOS)
         j = int(np.nanargmin(counts))
-        points = max(2, math.ceil(min(counts[j], _MANY_POINTS)))
+        points = max(2, math.ceil(min(counts[j], _MOST_POINTS_OF_GRID)))
         return RealLineGrid(step, first, last, float(height), points, float(_RATIOS[j]))
 
     def _strips(self, a: float, t: float, end: float, drop: float) -> Iterator[tuple[float, float]]:
         """Yield heights of strips whose last node leaves out little, and the steps they allow."""
-        heights = _WIDEST / self.high * _MANY_SHARES
+        heights = _WIDEST_ANGLE / self.high * _MANY_SHARES
         places = np.array(list(_places(end)))
         u = np.exp(np.minimum(self._log_odds + self._steepest_log(places), 700.0))
         most = _about_most(a, t, u, self.high * heights[:, None]) + a * self._log_rest
@@ -588,11 +641,12 @@ class ManyGaussians(Factor):
         yield from zip(heights[is_small], steps[is_small], strict=True)
 
     def _steepest_log(self, z: Floats) -> Floats:
+        """Compute the largest w = sz − s²/2 for s between low and high, in float64."""
         s = np.clip(z, self.low, self.high)
         return np.asarray(s * z - s * s / 2)
 
     def _sizes(self, a: float, t: float, z: Floats) -> Floats:
-        """Estimate log of the largest Σ|QR^z| on ellipses."""
+        """Estimate log of the largest Σ|QR^z| on each ellipse, for Re z = a, |Im z| <= t."""
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
         angle = np.linspace(0, math.pi, _ARCS + 1)
         wide, tall = half * (_RATIOS + 1 / _RATIOS) / 2, half * (_RATIOS - 1 / _RATIOS) / 2
@@ -607,10 +661,12 @@ class ManyGaussians(Factor):
 
     @property
     def _log_rest(self) -> float:
+        """log(1−γ)."""
         return self._steepest.log_rest
 
     @property
     def _log_odds(self) -> float:
+        """log(γ/(1−γ))."""
         return self._steepest.log_gamma - self._steepest.log_rest
 
     # --- balls: what is proved
@@ -628,11 +684,12 @@ class ManyGaussians(Factor):
         return grid if grid and self._cost(grid) < len(self.runs) * alone else None
 
     def _cost(self, grid: RealLineGrid) -> int:
-        return grid.points * (len(grid.nodes) + len(self.runs) // _CHEAPER)
+        """Estimate the terms that a node of the line costs on a grid."""
+        return grid.points * (len(grid.nodes) + len(self.runs) // _TERMS_OF_ONE)
 
     @cached_property
     def _apart(self) -> Sequence[tuple[Factor, int]]:
-        """Return the halves of the runs, or all runs where these are few."""
+        """Return the halves of the runs as factors, or all runs one by one where these are few."""
         half = len(self.runs) // 2
         if half < _MANY_RUNS:
             return self.runs
@@ -649,7 +706,7 @@ class ManyGaussians(Factor):
         return self.interpolated_transform(grid, line)
 
     def interpolated_transform(self, grid: RealLineGrid, line: OrderLine) -> list[acb]:
-        """Interpolate the transform by the values at a grid's points."""
+        """Compute Π F_i^{k_i} on a line by values of F(z; s) at a grid's points, error included."""
         disc = acb_within(self._error(grid, line))
         columns = [self._sums(grid, line, s) for s in self._points(grid)]
         rows = [list(row) for row in zip(*columns, strict=True)]
@@ -662,18 +719,21 @@ class ManyGaussians(Factor):
 
     @property
     def _counts(self) -> list[int]:
+        """How often each noise is run."""
         return [k for _, k in self.runs]
 
     def _points(self, grid: RealLineGrid) -> list[arb]:
+        """Return Chebyshev's points in s."""
         middle, half = self._interval()
         return [middle + half * x for x in sums.points(grid.points)]
 
     def _interval(self) -> tuple[arb, arb]:
+        """Return the middle of the interval of s, and half its length."""
         low, high = arb(self.low), arb(self.high)
         return (low + high) / 2, (high - low) / 2
 
     def _at_places(self, grid: RealLineGrid) -> arb_mat:
-        """T_k at each s."""
+        """Compute T_k at each run's s, a column for each run."""
         middle, half = self._interval()
         places = [(self._s(part) - middle) / half for part, _ in self.runs]
         columns = [_polynomials(x, grid.points) for x in places]
@@ -681,15 +741,17 @@ class ManyGaussians(Factor):
 
     @staticmethod
     def _s(part: SampledGaussian) -> arb:
+        """Compute s = Δ/σ."""
         return BALL.number(part.variance).rsqrt()
 
     def _sums(self, grid: RealLineGrid, line: OrderLine, s: arb) -> list[acb]:
-        """Σ κφR^z over the grid, for one s."""
+        """Sum κφR^z over the grid at each node of the line, for one s, without an error."""
         frame = self.frame(s, line.a)
         step = arb(grid.step) * frame.sigma
         return sums_on_a_line(*nodes(frame, step, grid.first, grid.last), line, arb(0))
 
     def frame(self, s: arb, a: float) -> SampledFrame:
+        """Make the frame of noise of 1/s at the common rate."""
         return self._steepest.frame_for(1 / (s * s), a)
 
     def _error(self, grid: RealLineGrid, line: OrderLine) -> arb:
@@ -699,7 +761,7 @@ class ManyGaussians(Factor):
             return self._off_the_integral(grid, frame, t) + self._off_the_sum(grid, frame, t)
 
     def _off_the_integral(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
-        """Bound the nodes left out, and the error of the others.
+        """Bound the nodes left out, and the error of the others; ∞ where the last node is too near.
 
         R grows with s to the right and falls with it to the left: QR^a is largest at the largest s
         for a >= 0, and for a < 0 at either end.
@@ -717,7 +779,7 @@ class ManyGaussians(Factor):
     def strip_error(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
         """Bound what the sum up to the last node is off by from the integral half a step farther.
 
-        By both edges of the strip, and by its end there.
+        By both edges of the strip, and by its end there; ∞ where height·step > 4π.
         """
         step, height = arb(grid.step), arb(grid.height)
         end = step * (grid.last + 0.5)
@@ -741,18 +803,18 @@ class ManyGaussians(Factor):
         return total * (height**2 / 2).exp()
 
     def _most(self, frame: SampledFrame, z: arb, theta: arb, t: float) -> arb:
-        """A bound of |R^z| at Re Z = z, |Im w| <= θ, |Im z| <= t, for every s between."""
+        """Bound |R^z| at Re Z = z, |Im w| <= θ, |Im z| <= t, for every s between low and high."""
         s = z.max(arb(self.low)).min(arb(self.high))
         return _power_most(frame, s * z - s * s / 2, theta, t)
 
     def _off_the_sum(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
         """Bound the interpolation's error 4Mρ^{1−m}/(ρ−1) by the largest sum M on the ellipse.
 
-        Boxes cover the ellipse.
+        M is bounded on boxes of s, which cover the ellipse.
         """
         ratio = arb(grid.ratio)
         most = functools.reduce(
-            arb.max, (self.size(grid, frame, t, *box) for box in self._boxes(ratio))
+            arb.max, (self.largest_sum(grid, frame, t, *box) for box in self._boxes(ratio))
         )
         return sums.interpolation_error(most, ratio, grid.points)
 
@@ -764,28 +826,31 @@ class ManyGaussians(Factor):
         for (y, x), (next_y, next_x) in itertools.pairwise(ends):
             yield middle + wide * next_x, middle + wide * x, tall * y.max(next_y)
 
-    def size(
+    def largest_sum(
         self, grid: RealLineGrid, frame: SampledFrame, t: float, left: arb, right: arb, imag: arb
     ) -> arb:
-        """Bound Σ κφ|R^z| for left <= Re s <= right, |Im s| <= imag."""
+        """Bound Σ κφ(Z)|R^z| over the grid's nodes Z, for left <= Re s <= right, |Im s| <= imag.
+
+        The bound holds for every order z with |Im z| <= t, whose real part is the frame's a.
+        """
         total = arb(0)
         for j in range(grid.first, grid.last + 1):
-            z = arb(grid.step) * j
-            s = z.max(left).min(right)
-            log_growth = s * z - s * s / 2 + imag * imag / 2
-            theta = imag * abs(z - left).max(abs(z - right))
-            total += (-z * z / 2).exp() * _power_most(frame, log_growth, theta, t)
+            place = arb(grid.step) * j
+            s = place.max(left).min(right)
+            log_growth = s * place - s * s / 2 + imag * imag / 2
+            theta = imag * abs(place - left).max(abs(place - right))
+            total += (-place * place / 2).exp() * _power_most(frame, log_growth, theta, t)
         return total * arb(grid.step) / (2 * arb.pi()).sqrt()
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """Bound log Π |F_i(a+is)|^{k_i} for all |s| >= t, with one bound for those of near s."""
         each = slack / sum(self._counts)
-        return sum(
-            (self._cell_decay(cell, a, t, each) for cell in _within(_MANY_CELL, self.runs)), arb(0)
-        )
+        cells = _within(_RATIO_OF_ONE_DECAY, self.runs)
+        return sum((self._cell_decay(cell, a, t, each) for cell in cells), arb(0))
 
     @staticmethod
     def _cell_decay(cell: Sequence[Run], a: float, t: float, slack: float) -> arb:
+        """Bound log Π |F_i|^{k_i} of some runs by one bound for the ball of all their variances."""
         middle = cell[len(cell) // 2][0]
         angle, _, fallen = middle.best_angle(a, t)
         ends = (BALL.number(cell[i][0].variance) for i in (0, -1))
@@ -795,19 +860,20 @@ class ManyGaussians(Factor):
 
 
 def merged_runs(runs: Sequence[Run]) -> tuple[tuple[Factor, int], ...]:
-    """Merge runs of many sampled Gaussians of one rate and about one noise; keep the others."""
+    """Merge 33 or more sampled Gaussians of one rate, their σ within a factor of 2; keep others."""
     factors: list[tuple[Factor, int]] = []
     rates: dict[Exact, list[Run]] = defaultdict(list)
     for part, k in runs:
         rates[part.gamma].append((part, k))
     for alike in rates.values():
-        for some in _within(_WIDE, sorted(alike, key=lambda run: -run[0].variance)):
+        by_growing_s = sorted(alike, key=lambda run: -run[0].variance)
+        for some in _within(_RATIO_OF_ONE_GRID, by_growing_s):
             factors.extend(some if len(some) < _MANY_RUNS else [(ManyGaussians(tuple(some)), 1)])
     return tuple(factors)
 
 
 def _within(ratio: float, runs: Sequence[Run]) -> Iterator[Sequence[Run]]:
-    """Runs by falling variance, cut wherever s has grown by more than a ratio."""
+    """Cut runs of falling variance into stretches, within which s grows by at most a ratio."""
     first = 0
     for i, (part, _) in enumerate(runs):
         if float(runs[first][0].variance) > ratio**2 * float(part.variance):
@@ -820,7 +886,8 @@ def log_most(a: arb, t: float, u: arb, theta: arb) -> arb:
     """Bound log|(1+ve^{iφ})^z|, 0 <= v <= u, |φ| <= θ, Re z = a, |Im z| <= t.
 
     |arg| grows with v, and with φ up to π/2 or for v >= 1; for v < 1 it is at most arcsin v. The
-    modulus is at most 1 + u, and at least 1 up to π/2, 1 − u for u < 1, sin θ.
+    modulus is at most 1 + u, and at least 1 up to π/2, 1 − u for u < 1, sin θ. ∞ for u >= 1 and
+    θ >= π, where there may be a zero.
     """
     u, theta = u.upper(), theta.upper()
     turned = acb(1 + u * theta.cos(), u * theta.sin())
@@ -836,13 +903,13 @@ def log_most(a: arb, t: float, u: arb, theta: arb) -> arb:
 
 
 def _power_most(frame: SampledFrame, log_growth: arb, theta: arb, t: float) -> arb:
-    """A bound of |R^z|, Re w <= log_growth, |Im w| <= θ, |Im z| <= t."""
+    """Bound |R^z|, Re z = a, for Re w <= log_growth, |Im w| <= θ, |Im z| <= t."""
     u = frame.gamma / frame.rest * log_growth.exp()
     return (log_most(frame.a, t, u, theta) + frame.a * frame.rest.log()).exp()
 
 
 def _about_most(a: float, t: float, u: Floats, theta: Floats) -> Floats:
-    """The bound `log_most` in float64."""
+    """Estimate the bound `log_most` in float64."""
     u, theta = np.broadcast_arrays(u, theta)
     is_small, is_below = theta <= math.pi / 2, u < 1
     arg = np.where(is_small | ~is_below, np.angle(1 + u * np.exp(1j * theta)), np.arcsin(u % 1))
@@ -852,17 +919,18 @@ def _about_most(a: float, t: float, u: Floats, theta: Floats) -> Floats:
 
 
 def _places(end: float) -> Iterator[float]:
-    """Ends of cells of Z."""
-    count = math.ceil((end + _FAR) / _FINE)
-    yield from (min(-_FAR + _FINE * i, end) for i in range(count + 1))
+    """Yield the ends of cells of Z from −16 up to `end`."""
+    count = math.ceil((end + _FIRST_CELL) / _CELL_OF_Z)
+    yield from (min(-_FIRST_CELL + _CELL_OF_Z * i, end) for i in range(count + 1))
 
 
 def _polynomials(x: arb, count: int) -> list[arb]:
-    """T_0(x) … T_{count−1}(x), |x| < 1: the real parts of e^{ik arccos x}."""
+    """Compute T_0(x) … T_{count−1}(x), |x| < 1: the real parts of e^{ik arccos x}."""
     return [turn.real for turn in powers(acb(x, (1 - x * x).sqrt()), count)]
 
 
 def _product(values: Iterable[acb], counts: Iterable[int]) -> acb:
+    """Multiply values, each to the power of its count."""
     return math.prod(map(pow, values, counts), start=acb(1))
 
 
@@ -874,13 +942,20 @@ def _product(values: Iterable[acb], counts: Iterable[int]) -> acb:
 # line of integration may be moved to any Im x = η, 0 <= η < πσ² (docs/proofs/losses.md, Lemma
 # gaussian-decay).
 
+#: The angle θ of `decay` is chosen from these, in radians below π/2.
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
-_SCALES = np.array([0.5, 0.75, 1.0, 1.4, 2.0])  # of the likely best angle
-_REACH = 8.0  # deviations that steering looks at
-_MOST_POINTS = 50_000
-_LONG_WAY, _WAY = 4.0, 96  # deviations between the peaks of QR^a; points looked at
-_SPREAD = 16  # of t²p₂ in σ², below which the likely angle is the best
-_DEARER = 1.25  # a node off the real line than one on it
+#: It is chosen besides from these multiples of the likely best angle.
+_MULTIPLES_OF_ANGLE = np.array([0.5, 0.75, 1.0, 1.4, 2.0])
+#: Sums that steer go so many deviations beyond the peaks.
+_STEERING_REACH = 8.0
+#: A sum that steers has at most so many points, and is ∞ where it would have more.
+_MOST_STEERING_POINTS = 50_000
+#: The right end is looked for at so many points where a is more than 4σ: QR^a has two peaks.
+_DEVIATIONS_OF_TWO_PEAKS, _WAY_POINTS = 4.0, 96
+#: The likely angle is the best where t²p₂ is at most this part of σ².
+_PART_OF_VARIANCE = 16
+#: A node off the real line takes the time of so many on it.
+_COST_OFF_LINE = 1.25
 
 
 @dataclass(frozen=True)
@@ -897,27 +972,27 @@ class SampledGaussian(Part):
     jumps_rarely = True
 
     def sampled(self, gamma: Exact) -> SampledGaussian:
-        """Sampled once more."""
+        """Mix P once more, at the rate of this loss times γ."""
         return SampledGaussian(self.variance, self.gamma * gamma)
 
     @classmethod
     def factors(cls, runs: Sequence[tuple[Self, int]]) -> Sequence[tuple[Factor, int]]:
-        """The runs merged, where many noises about as large are interpolated together."""
+        """Gather many noises about as large, which are interpolated together."""
         return merged_runs(runs)
 
     # --- float64: where to look
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Compute log F and the variance of L at real orders by a plain sum in float64.
+        """Estimate log F and the variance of L at real orders by a plain sum.
 
-        ∞ where the nodes are too many.
+        Both are ∞ where the points are too many.
         """
         sigma, orders = math.sqrt(self.variance), np.asarray(orders, dtype=np.float64)
         # The peak is where x = a dlog R/dw: below 0 dlog R/dw <= γ.
-        low = min(orders.min() * float(self.gamma), 0) - _REACH * sigma
-        high = max(orders.max(), 0) + _REACH * sigma
+        low = min(orders.min() * float(self.gamma), 0) - _STEERING_REACH * sigma
+        high = max(orders.max(), 0) + _STEERING_REACH * sigma
         count = (high - low) / min(sigma / 2, sigma**2)
-        if count > _MOST_POINTS:
+        if count > _MOST_STEERING_POINTS:
             return np.full(orders.shape, np.inf), np.full(orders.shape, np.inf)
         x = np.linspace(low, high, int(count) + 2)
         log_ratio, log_density = self._log_ratio(x), -x * x / (2 * sigma**2)
@@ -930,18 +1005,19 @@ class SampledGaussian(Part):
         return np.log(total / np.exp(log_density).sum()) + top, spread
 
     def _log_ratio(self, x: Floats) -> Floats:
+        """Compute log R at some x in float64."""
         return np.logaddexp(
             self.log_rest, self.log_gamma + (2 * x - 1) / (2 * float(self.variance))
         )
 
     @cached_property
     def log_rest(self) -> float:
-        """log(1−γ), where γ itself may be 1."""
+        """log(1−γ), which is right where γ rounds to 1 as a float."""
         return float(BALL.number(1 - self.gamma).log().mid())
 
     @cached_property
     def log_gamma(self) -> float:
-        """log γ, where γ itself may be 0."""
+        """log γ, which is right where γ rounds to 0 as a float."""
         return float(BALL.number(self.gamma).log().mid())
 
     def in_floats(self, reverse: bool, rare: float) -> float_laws.TailsInFloats:
@@ -952,16 +1028,16 @@ class SampledGaussian(Part):
         return self.best_angle(a, t)[1]
 
     def best_angle(self, a: float, t: float) -> tuple[float, float, float]:
-        """Choose the angle θ = η/σ² of the smallest bound: the angle, its log, and how far it fell.
+        """Estimate the angle θ = η/σ² of the smallest log B_η(t), that logarithm, and its fall.
 
-        That is below log F(a). About t·p₁/(σ² + t²p₂), p_j = E[p^j] under the tilted law, p =
-        γe^w/R, where p is small.
+        The fall is how far it is below log F(a). Where p = γe^w/R is small, the angle is about
+        t·p₁/(σ² + t²p₂), p_j = E[p^j] under the tilted law.
         """
         variance, tilted = float(self.variance), _tilted(self, a, math.frexp(t)[1])
         likely, spread = t * tilted.first, t * t * tilted.second
         angles = np.array([likely / (variance + spread)])
-        if spread > variance / _SPREAD:
-            angles = np.concatenate([angles * _SCALES, _ANGLES])
+        if spread > variance / _PART_OF_VARIANCE:
+            angles = np.concatenate([angles * _MULTIPLES_OF_ANGLE, _ANGLES])
         angles = np.minimum(angles, _ANGLES[-1])
         log_r = np.log(tilted.rest + tilted.weighed * np.exp(1j * angles)[:, None])
         exponent = tilted.log_density + a * (log_r.real + tilted.scale) - t * log_r.imag
@@ -978,7 +1054,7 @@ class SampledGaussian(Part):
         return max(a * self.log_rest, peak, 0.0 if a > 1 else -math.inf)
 
     def rule(self, a: float, need: float) -> LineRule:
-        """Choose nodes for an error of about e^{−need} F(a) at every t >= 0."""
+        """Estimate nodes off the real line for an error of about e^{−need} F(a) at every t >= 0."""
         variance, sigma = float(self.variance), math.sqrt(self.variance)
         log_moment, want = self.log_moment(a), max(need, 1.0)
 
@@ -993,18 +1069,19 @@ class SampledGaussian(Part):
         return LineRule(rounded_down(eta), step, *self.ends(a, drop - log_moment, step))
 
     def ends(self, a: float, drop: float, step: float) -> tuple[int, int]:
-        """Choose multiples of a step beyond which QR^a sums to about e^{−drop}."""
+        """Estimate the first and last multiple of a step, beyond which QR^a sums to e^{−drop}."""
         variance, sigma = float(self.variance), math.sqrt(self.variance)
         left = lowest(a, self.log_rest, self.log_gamma, variance, drop)
         # The hump about a has γ^a e^{a(a−1)/(2σ²)} in all, which can be far above 1.
         hump = max(0.0, a * (self.log_gamma + (a - 1) / (2 * variance))) if a > 0 else 0.0
         right = max(a, 0.5) + sigma * math.sqrt(2 * max(drop + hump, 1.0))
         first, last = math.floor(left / step), math.ceil(right / step)
-        if a > _LONG_WAY * sigma:
-            x = np.linspace(0.5, right, _WAY)
+        if a > _DEVIATIONS_OF_TWO_PEAKS * sigma:
+            x = np.linspace(0.5, right, _WAY_POINTS)
             log_ratio = self._log_ratio(x)
             large = np.flatnonzero(a * log_ratio - x * x / (2 * variance) > -drop)
-            nearer = math.ceil(x[min(int(large[-1]) + 1 if large.size else 1, _WAY - 1)] / step)
+            beyond = int(large[-1]) + 1 if large.size else 1
+            nearer = math.ceil(x[min(beyond, _WAY_POINTS - 1)] / step)
             # The chords that what lies beyond is to be proved by: a node later they may rise.
             chords = np.linspace(nearer * step, a - (first - 1) * step, CHORDS + 1)
             slopes = np.diff(self._log_ratio(chords)) / np.diff(chords)
@@ -1013,7 +1090,7 @@ class SampledGaussian(Part):
         return first, last
 
     def log_values(self, line: OrderLine) -> Floats:
-        """log F on a line in complex128."""
+        """Estimate log F on a line from 0 on, by nodes off the real line."""
         rule, variance = self.rule(line.a, 30.0), float(self.variance)
         x = rule.step * np.arange(rule.first, rule.last + 1) + 1j * rule.eta
         log_r = np.log(
@@ -1081,7 +1158,7 @@ class SampledGaussian(Part):
         return gamma * normal_tail((x - 1) / sigma) - ratio * normal_tail(x / sigma)
 
     def largest(self, reverse: bool) -> arb:
-        """∞, and −log(1−γ) from the side of Q."""
+        """Return ∞, or −log(1−γ) if `reverse`."""
         return -BALL.number(1 - self.gamma).log() if reverse else arb("inf")
 
     def in_latex(self, write: written_laws.Write) -> written_laws.WrittenLaws:
@@ -1098,7 +1175,7 @@ def normal_tails(
     """Give (1−γ)N(0, 1) + γN(s, 1) against N(0, 1) by tails in float64.
 
     Beyond z the loss log(1−γ+γe^{sz−s²/2}) is larger. Exchanged it is beyond a node where z is
-    below the place of the node's negative.
+    below the place of the node's negative. `ratio` = s²; PrecisionError where s is 0 as a float.
     """
     s = math.sqrt(float_laws.nearest(ratio))
     g, rest = float_laws.nearest(gamma), float_laws.nearest(1 - gamma)
@@ -1145,10 +1222,10 @@ def _is_rounding(x: Floats, s: float, g: float, rest: float, known: Floats) -> F
 
 @lru_cache(256)
 def _cheaper(part: SampledGaussian, line: OrderLine, need: float) -> LineRule:
-    """Choose nodes on the real line, or on one above it."""
+    """Choose nodes on the real line, or on one above it, whichever are estimated to cost less."""
     shifted = part.rule(line.a, need)
     real = strip(part, line.a, line.h * line.last, need)
-    return real if real.terms <= _DEARER * shifted.terms else shifted
+    return real if real.terms <= _COST_OFF_LINE * shifted.terms else shifted
 
 
 @dataclass(frozen=True)
@@ -1171,9 +1248,9 @@ class _Tilted:
 def _tilted(part: SampledGaussian, a: float, reach: int) -> _Tilted:
     """Lay the grid that sums with t < 2^reach need."""
     variance, sigma = float(part.variance), math.sqrt(part.variance)
-    far = -variance * math.log1p(2.0**reach * float(part.gamma)) - _REACH * sigma
+    far = -variance * math.log1p(2.0**reach * float(part.gamma)) - _STEERING_REACH * sigma
     far += min(a * float(part.gamma), 0.0)
-    high = max(a, 0.0) + _REACH * sigma
+    high = max(a, 0.0) + _STEERING_REACH * sigma
     x = np.linspace(far, high, min(4000, int((high - far) / min(sigma / 2, variance)) + 2))
     log_density, w = -x * x / (2 * variance), part.log_gamma + (2 * x - 1) / (2 * variance)
     log_density -= math.log(float(np.exp(log_density).sum()))
@@ -1200,5 +1277,5 @@ def _widest(a: float) -> tuple[float, ...]:
 
 
 def _certain(y: arb, reverse: bool) -> arb:
-    """Compute H where every loss is above y, or, of (Q, P), none."""
+    """Compute D(y) where every loss is above y, 1 − e^y; of (Q, P), where none is, 0."""
     return arb(0) if reverse else -y.expm1()

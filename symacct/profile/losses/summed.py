@@ -1,4 +1,8 @@
-"""A summed loss has moments that are sums over nodes, Σ w_j e^{itℓ_j} on a whole line at once."""
+"""A summed loss has moments that are sums over nodes, Σ w_j e^{itℓ_j} on a whole line at once.
+
+`need` and `slack` are in nats, `far` is the largest |t|, and t = Im z is in units of an order, as
+in profile/part.py. Nodes with their error are proved; what is of float64 steers.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +21,32 @@ from symacct.kernel.sums.balls import within
 from symacct.profile.part import Floats, OrderLine, Part, log_turning
 from symacct.profile.sums import SHARE, End, TransformOnLine, second_moment_bound, sums_on_a_line
 
-_NEARLY = 1.1  # times the variance that three moments may tell
+#: Three moments are taken as far apart as they tell the variance of L to this factor at most.
+_LARGEST_VARIANCE_RATIO = 1.1
+#: Moments are brought nearer together at most so often, each time by half.
 _HALVINGS = 20
-_SPAN, _TIMES, _SMALLEST_FALL = (
-    (0.02, 2e4),
-    120,
-    1e-12,
-)  # in deviations; of where falling is looked at
-_ROUNDED = 2.0**-50  # of a square, that is left where all of its variance cancels
-_NEAREST = 2.0**-6  # beyond 0 and 1, that moments may end
-_SPARE, _ROUGH = 5.0, 1.0  # e^{−this} of what it has fallen is what a value may be off by
+#: |F| is looked at for so many t between these, over the deviation of L, to estimate its fall.
+_NEAREST_TIME, _FARTHEST_TIME, _TIMES = 0.02, 2e4, 120
+#: A fall of |F|/F(a) below this is not told by float64.
+_SMALLEST_FALL = 1e-12
+#: A variance is at least this share of E[L²], where all of it cancels in float64.
+_LEAST_VARIANCE = 2.0**-50
+#: A grid of nodes reaches at least so far beyond the orders 0 and 1, unless moments end before.
+_LEAST_REACH = 2.0**-6
+#: A value of |F| is asked to be off by e^{−5} of what it has fallen at t, by e^{−1} beyond it.
+_SPARE_NATS, _ROUGH_NATS = 5.0, 1.0
 
 
+#: Log of Q's masses, and the losses of the nodes, in float64.
 Grid = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample has Σ w e^{itℓ} = F(a+it) up to `error`, for |t| up to what it was made for."""
+    """A sample has |Σ w e^{itℓ} − F(a+it)| <= `error` for every |t| that it was made for.
+
+    Weights and error hold a, which they were made for: w is Q e^{aℓ}.
+    """
 
     losses: list[arb]
     weights: list[arb]
@@ -42,22 +54,22 @@ class Sample:
 
     @property
     def moment(self) -> arb:
-        """F(a)."""
+        """Enclose F(a)."""
         return sum(self.weights, within(self.error))
 
 
 class SummedLoss(Part):
-    """A summed loss has a pair that an involution swaps, and moments summed over nodes.
+    """A summed loss has moments summed over nodes, and a pair that an involution swaps.
 
-    A subclass says `floats`, `sample` and `decay_constants`, and `lowest_order`, the smallest order
-    that it may be asked at.
+    A subclass says `floats`, `sample` and `decay_constants`, and that it is not symmetric where it
+    is not. It is asked at no order below `lowest_order`.
     """
 
     lowest_order = -math.inf
 
     @property
     def symmetric(self) -> bool:
-        """An involution swaps the two laws."""
+        """Does an involution swap the two laws? So it does unless a subclass says otherwise."""
         return True
 
     def floats(self, lowest_order: float, highest_order: float) -> Grid:
@@ -68,15 +80,18 @@ class SummedLoss(Part):
         raise NotImplementedError
 
     def sample(self, a: float, far: float, need: float) -> Sample:
-        """Nodes for |t| <= far, with an error of about e^{−need} F(a)."""
+        """Make nodes for orders a + it, |t| <= far, with an error of about e^{−need} F(a)."""
         raise NotImplementedError
 
     def decay_constants(self, a: float, moment: arb) -> list[End]:
-        """List pairs (A, C), each with |F(a+it)| <= A + C/t; F(a) is given."""
+        """List pairs (A, C), each with |F(a+it)| <= A + C/t for every t > 0; F(a) is given.
+
+        F(a) may be given by an estimate alone where it steers.
+        """
         raise NotImplementedError
 
     def sampled(self, gamma: Exact) -> Part:
-        """No pair is known."""
+        """Raise AssumptionError: no pair of a sample is known."""
         raise AssumptionError(
             "found a sample of fixed size sampled again, needed a sample of the mechanism itself",
             where="conversion exact",
@@ -86,19 +101,22 @@ class SummedLoss(Part):
     # --- float64: where to look
 
     def _grid(self, order: float) -> Grid | None:
-        """Return nodes for orders about as far out, or for nearer ones where moments end before."""
+        """Return nodes for orders about as far out, or for nearer ones where moments end before.
+
+        None where no grid reaches the order.
+        """
         shift = max(order - 1, -order)
         width = 2.0 ** math.ceil(math.log2(max(shift, 1.0)))
-        while width >= max(shift, _NEAREST):
+        while width >= max(shift, _LEAST_REACH):
             if (grid := _grid(self, order > 0.5, width)) is not None:
                 return grid
             width /= 2
         return None
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Compute log F and the variance of L, orders of about one size on one grid.
+        """Estimate log F and the variance of L, orders of about one size on one grid.
 
-        ∞ where the grid would be too long.
+        log F is ∞, and the variance 1, where the grid would be too long or a moment is infinite.
         """
         log_moments, variances = np.full(len(orders), np.inf), np.ones(len(orders))
         grids = [self._grid(float(order)) for order in orders]
@@ -108,6 +126,7 @@ class SummedLoss(Part):
         return log_moments, variances
 
     def log_decay(self, a: float, t: float) -> float:
+        """Estimate the bound of log|F| beyond t by a table; like a square before its first t."""
         log_moment, times, falls = _falling(self, a)
         if t < times[0]:  # all runs together have fallen far before one has: as a square there
             return log_moment + float(falls[0] * (t / times[0]) ** 2)
@@ -130,15 +149,15 @@ class SummedLoss(Part):
         """Bound log|F(a+is)| for s >= t, by `TransformOnLine`."""
 
         def at(s: float) -> arb:
-            """Bound |F(a+is)|, to about what it has fallen there."""
+            """Bound |F(a+is)| from above, to a share of what it has fallen there."""
             deadline.check()
             far = 2.0 ** (math.ceil(2 * math.log2(s)) / 2)  # for all up to there
             fallen = 1 - _height(self, a, s)
-            spare = _SPARE if s == t else _ROUGH
+            spare = _SPARE_NATS if s == t else _ROUGH_NATS
             need = spare + math.ceil(-2 * math.log(max(fallen, slack))) / 2
             return self.modulus(a, s, far, need)
 
-        bend, moment = self._bend(a, _SPARE - math.log(slack))
+        bend, moment = self._bend(a, _SPARE_NATS - math.log(slack))
         return (
             TransformOnLine(at, moment, bend, self.decay_constants(a, moment))
             .largest_beyond(t)
@@ -170,7 +189,7 @@ class SummedLoss(Part):
         apart = min(0.5 / math.sqrt(variance), (a - self.lowest_order) / 2)
         for _ in range(_HALVINGS):
             below, middle, above = self.float_moments(a + apart * np.array([-1.0, 0.0, 1.0]))[0]
-            if below + above - 2 * middle < _NEARLY * apart**2 * variance:
+            if below + above - 2 * middle < _LARGEST_VARIANCE_RATIO * apart**2 * variance:
                 break
             apart /= 2
         return apart, (above - below) / (2 * apart), apart**2 * variance
@@ -179,18 +198,21 @@ class SummedLoss(Part):
 def float_moments_of_atoms(
     orders: Floats, log_weights: Floats, losses: Floats
 ) -> tuple[Floats, Floats]:
-    """Compute log F and the variance of L of atoms at real orders, in float64."""
+    """Estimate log F and the variance of L of atoms at real orders, in float64."""
     exponent = orders[:, None] * losses + log_weights
     top = exponent.max(axis=1)
     share = np.exp(exponent - top[:, None])
     total = share.sum(axis=1)
     mean, square = (np.einsum("ij,j", share, x) / total for x in (losses, losses**2))  # no threads
-    return np.log(total) + top, np.maximum(square - mean**2, _ROUNDED * square)
+    return np.log(total) + top, np.maximum(square - mean**2, _LEAST_VARIANCE * square)
 
 
 @lru_cache(32)
 def _grid(part: SummedLoss, is_above: bool, width: float) -> Grid | None:
-    """Return nodes for orders from 0 or 1 to so far beyond the other."""
+    """Return nodes for orders from 0 to 1 + width if `is_above`, else from −width to 1.
+
+    None where the loss refuses them by a LimitError.
+    """
     with contextlib.suppress(LimitError):
         return part.floats(0.0, 1 + width) if is_above else part.floats(-width, 1.0)
     return None
@@ -205,26 +227,26 @@ def _known(part: SummedLoss, order: float) -> Grid:
 
 @lru_cache(64)
 def _weighed(part: SummedLoss, a: float) -> tuple[Floats, Floats, float]:
-    """Return Q e^{aL}/F(a), the losses and log F(a) on a grid; float64."""
+    """Estimate the weights Q e^{aL}/F(a), the losses and log F(a) on a grid."""
     log_weights, losses = _known(part, a)
     log_moment = float(part.float_moments(np.array([a]))[0][0])
     return np.exp(log_weights + a * losses - log_moment), losses, log_moment
 
 
 def _height(part: SummedLoss, a: float, t: float) -> float:
-    """About |F(a+it)|/F(a); float64."""
+    """Estimate |F(a+it)|/F(a)."""
     weights, losses, _ = _weighed(part, a)
     return abs(complex(np.exp(1j * t * losses) @ weights))
 
 
 @lru_cache(64)
 def _falling(part: SummedLoss, a: float) -> tuple[float, Floats, Floats]:
-    """Tabulate log of about the largest |F(a+is)|/F(a) proved for s >= t, over times t; float64.
+    """Tabulate what `decay` may prove of log|F(a+is)|/F(a) for s >= t, over times t.
 
-    log F(a) comes first.
+    It estimates log F(a), the times and the logarithms at them.
     """
     variance = float(part.float_moments(np.array([a]))[1][0])
-    times = np.geomspace(*_SPAN, _TIMES) / math.sqrt(variance)
+    times = np.geomspace(_NEAREST_TIME, _FARTHEST_TIME, _TIMES) / math.sqrt(variance)
     heights = np.array([_height(part, a, t) for t in times])
     log_moment = _weighed(part, a)[2]
     moment = arb(log_moment).exp()

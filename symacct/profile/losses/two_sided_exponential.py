@@ -22,7 +22,10 @@ from symacct.profile.part import Floats, OrderLine, Part
 
 @dataclass(frozen=True)
 class TwoSidedExponential(Part):
-    """A two-sided exponential loss has moments that end at `alpha` > 1."""
+    """A two-sided exponential loss has moments for 1−α < Re z < α, α = `alpha` > 1.
+
+    It stands beside bounds alone: no mechanism has it.
+    """
 
     alpha: Fraction
 
@@ -30,7 +33,7 @@ class TwoSidedExponential(Part):
     decays_slowly = False  # |F| falls as t^{−2}
 
     def sampled(self, gamma: Exact) -> NoReturn:
-        """No mechanism has this pair."""
+        """Raise AssumptionError: no mechanism has this pair."""
         raise AssumptionError("found a bound of several samples, needed a mechanism to sample")
 
     # --- float64: where to look
@@ -62,14 +65,14 @@ class TwoSidedExponential(Part):
         return [self._moment(acb(arb(line.a), arb(line.h) * n)) for n in line.nodes]
 
     def _moment(self, z: acb) -> acb:
-        """NaN where the moments have ended."""
+        """Compute F(z); NaN where Re z is not certainly between 1−α and α."""
         alpha = ball(self.alpha)
         if not (1 - alpha < z.real and z.real < alpha):
             return acb(arb.nan())
         return alpha * (alpha - 1) / ((alpha - z) * (alpha - 1 + z))
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """Of |F(a+it)|, which falls in t."""
+        """Return log|F(a+it)|, as |F| falls in t."""
         return abs(self._moment(acb(arb(a), arb(t)))).log()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
