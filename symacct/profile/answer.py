@@ -40,11 +40,14 @@ else:  # which the best of several runs reads
     selected = LazyModule("symacct.profile.selected")
 
 #: Works that leaves name for a Rényi curve, which no profile reads.
-_OF_CURVES = ("MIR17", "ZW19", "VEH14", "WBK19")
+_WORKS_OF_CURVES = ("MIR17", "ZW19", "VEH14", "WBK19")
+#: Bounds that steer, or that need be near only, have so many significant digits.
 _FEW_DIGITS = 2
-#: Of a pair that dominates the best of runs: its bits, its places, and what may be left beyond.
+#: A pair that dominates the best of runs is made of δ(ε) at so many places, at so many bits. More
+#: places make it a nearer bound.
 _PAIR_BITS, _PLACES = 96, 192
-_LEFT = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20))
+#: Its last place is the ε of one run at the first of these δ, over E[K], that the profile gives.
+_LAST_DELTAS = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20))
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -62,7 +65,8 @@ def _steered(ask: Callable[P, T]) -> Callable[P, T]:
 def profile(node: Node) -> Profile:
     """Make the profile of a node of its dominating pairs; AssumptionError if these are not known.
 
-    Where every product has a smoothed one beside it, the profile of these answers if it is smaller.
+    Nothing is summed yet. Where every product has a smoothed one beside it, the profile of these
+    answers if it is estimated to be smaller.
     """
     if isinstance(node, RepeatAndSelect):
         return BestOfRuns(node)
@@ -84,7 +88,7 @@ def profile(node: Node) -> Profile:
 def _works(node: Node) -> tuple[Source, ...]:
     """Collect the works that the mechanisms' pairs are of, without those of their Rényi curves."""
     sources = (source for leaf in node.walk() if not leaf.children for source in leaf.claim.sources)
-    return (*dict.fromkeys(source for source in sources if source.key not in _OF_CURVES),)
+    return (*dict.fromkeys(source for source in sources if source.key not in _WORKS_OF_CURVES),)
 
 
 def _proofs(node: Node, dominating: list[Product]) -> list[Proof]:
@@ -98,8 +102,9 @@ def _proofs(node: Node, dominating: list[Product]) -> list[Proof]:
 def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
     """Bound ε(δ) or δ(ε) from below by the profile of what post-processing leaves of the node.
 
-    Of all its runs, to few digits where no more are to be had, or the largest of one run of each
-    part; of samples of fixed size also with three means equally far apart, where soon known.
+    `given` is the other number. Where all runs have no such digits, the bound is the largest of one
+    run of each part and of all runs to 2 digits. Samples of fixed size also ask three means. Errors
+    are raised where even single runs refuse.
     """
     claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(SOURCE,))
 
@@ -127,13 +132,16 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
 
 
 def profile_below(node: Node) -> Profile:
-    """The profile of what post-processing leaves of the node, of kind `lower`."""
+    """Make the profile of what post-processing leaves of the node, of kind LOWER."""
     claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(SOURCE,))
     return Profile(products_below(node), claim)
 
 
 def _selections_below(node: Node, asks_epsilon: bool, given: Fraction) -> list[Product]:
-    """Bound the best of several runs from below, its outputs in an order good for this question."""
+    """Make products of the best of several runs, its outputs in an order bad at this question.
+
+    [] for other nodes.
+    """
     if not isinstance(node, RepeatAndSelect):
         return []
     choices = selected.selections(products_below(node.mechanism), node.runs)
@@ -150,7 +158,10 @@ def _exact_products(node: Node) -> list[Product]:
 
 
 class ProfileAnswer(NamedTuple):
-    """An answer is ε(δ) or δ(ε), with the order 1 + c of the nodes that gave it and its proof."""
+    """An answer is ε(δ) or δ(ε) in a ball, the order 1 + c of the nodes that gave it, its proof.
+
+    The order is estimated where no nodes were summed, and ∞ where there is none.
+    """
 
     value: arb
     order: float
@@ -160,7 +171,8 @@ class ProfileAnswer(NamedTuple):
 class Profile:
     """A profile answers δ(ε) and ε(δ) as the largest over some products, in both directions.
 
-    `smoothed` is another profile above the truth: where it is the smaller one it answers instead.
+    `smoothed` is another profile above the truth: where it is estimated to be smaller it answers
+    instead. Contours and grids are kept from question to question.
     """
 
     def __init__(
@@ -187,16 +199,22 @@ class Profile:
         )
 
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
-        """The Guarantee with δ(ε), ε >= 0."""
+        """Make the Guarantee of δ(ε) to so many significant digits, ε >= 0."""
         return self.guarantee(False, epsilon, self.answer(False, epsilon, digits), digits)
 
     def epsilon(self, delta: Fraction, digits: int) -> Guarantee:
-        """The Guarantee with ε(δ)."""
+        """Make the Guarantee of ε(δ) to so many significant digits.
+
+        InfiniteError where no finite ε has this δ.
+        """
         return self.guarantee(True, delta, self.answer(True, delta, digits), digits)
 
     @_steered
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
-        """Answer ε(δ) or δ(ε) by the largest direction, or by the smoothed profile if smaller."""
+        """Answer ε(δ) or δ(ε) by the largest direction, or by the smoothed profile if smaller.
+
+        Which is smaller is estimated. PrecisionError or LimitError where the digits are not had.
+        """
         if self.smoothed is not None and self.smoothed.about(asks_epsilon, given) < self.about(
             asks_epsilon, given
         ):
@@ -208,7 +226,7 @@ class Profile:
         return ProfileAnswer(value, order, best.proof)
 
     def about(self, asks_epsilon: bool, given: Fraction) -> float:
-        """Estimate ε(δ) or log δ(ε) in float64 by moments, proving nothing; ∞ if they refuse."""
+        """Estimate ε(δ) or log δ(ε) by moments, which prove nothing; ∞ where they refuse."""
         with suppress(PrecisionError, LimitError):
             moments = [direction.runs.moments for direction in self.directions]
             if asks_epsilon:
@@ -236,7 +254,10 @@ class Profile:
         )
 
     def largest_delta(self, epsilon: Fraction, digits: int) -> tuple[arb, CompositionProfile]:
-        """Compute the largest δ(ε) over the directions, and the direction that attains it."""
+        """Compute the largest δ(ε) over the directions, and the direction that attains it.
+
+        It has one digit more than asked, as it is rounded later.
+        """
 
         def y() -> arb:
             return BALL.number(epsilon)
@@ -255,7 +276,7 @@ class Profile:
         return _largest(value, is_larger, self._apart_at(epsilon))
 
     def _apart_at(self, epsilon: Fraction) -> list[CompositionProfile]:
-        """The directions that may differ: at 0 both of a pair have its total variation."""
+        """Return the directions that may differ: at 0 both of a pair have its total variation."""
         if epsilon == 0:
             return [direction for direction in self.directions if not direction.reverse]
         return self.directions
@@ -278,7 +299,10 @@ class Profile:
 
 
 class BestOfRuns(Profile):
-    """The profile of the best of a random number of runs is bounded by that of one run."""
+    """The profile of the best of a random number K of runs is bounded by that of one run.
+
+    It is of kind UPPER, and the Rényi curve may know less or more.
+    """
 
     def __init__(self, node: RepeatAndSelect) -> None:
         self.may_exceed_curve, self.smoothed, self.has_fixed_pair = True, None, True
@@ -293,16 +317,19 @@ class BestOfRuns(Profile):
 
     @cached_property
     def directions(self) -> list[CompositionProfile]:
-        """One, of the pair, which exchanging its laws leaves alone."""
+        """The one direction of the pair, which exchanging its laws leaves alone."""
         return _directions([BoundedPair.of(self.pair, Kind.UPPER)])
 
     @property
     def tests(self) -> list[CompositionProfile]:
-        """Tests of the pair, which are at least as good as any that can be had."""
+        """The pair's direction: its tests are at least as good as any of the mechanism's."""
         return self.directions
 
     def _bounds(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """Bound δ of the best of runs at places on either side of 0, as pairs (e^ε, δ)."""
+        """Bound δ of the best of runs at some ε >= 0, as pairs (e^ε, δ), both rounded up.
+
+        Places of one run lie on either side of 0, before they are shifted.
+        """
         mean = selected.mean(self.runs)
         parts = list(selected.for_all(self.runs, self._run_delta))
         for place in self._places():
@@ -316,17 +343,18 @@ class BestOfRuns(Profile):
                     yield rational(ball(shifted).exp().upper()), rational(delta)
 
     def _places(self) -> list[Fraction]:
-        """List places from 0 to where hardly any δ is left, and the largest loss."""
+        """List places of one run from 0 to where hardly any δ is left, and the largest loss."""
         largest = BALL.maximum(*(way.runs.largest for way in self.run_profile.directions))
         ends = [rational(largest.upper())] if largest.is_finite() else []
-        for left in _LEFT:
+        for delta in _LAST_DELTAS:
             with suppress(PrecisionError, LimitError, InfiniteError):
-                share = selected.share(self.runs, left)
+                share = selected.share(self.runs, delta)
                 last = rational(self.run_profile.answer(True, share, _FEW_DIGITS)[0].upper())
                 return [*(last * i / _PLACES for i in range(_PLACES + 1)), *ends]
         return [Fraction(0), *ends]
 
     def _run_delta(self, epsilon: Fraction) -> arb:
+        """Enclose δ of one run at ε >= 0, to 2 digits."""
         return self.run_profile.answer(False, epsilon, _FEW_DIGITS)[0]
 
     @_steered
@@ -365,7 +393,7 @@ class BestOfRuns(Profile):
 
 @products.register
 def _(node: RepeatAndSelect) -> list[Product]:
-    """The pair that dominates what is told; the Rényi curve may know less or more."""
+    """Take the pair that dominates the best output; the Rényi curve may know less or more."""
     return [BoundedPair.of(BestOfRuns(node).pair, Kind.UPPER)]
 
 
@@ -374,7 +402,10 @@ def _largest(
     is_larger: Callable[[CompositionProfile, arb], bool],
     directions: list[CompositionProfile],
 ) -> tuple[arb, CompositionProfile]:
-    """Compute the largest value over the directions, in full only for those that may attain it."""
+    """Compute the largest value over the directions, and a direction that attains it.
+
+    A direction that `is_larger` proves to be no larger than what is known is not computed.
+    """
     best, largest = _first(value, directions)
     for other in directions:
         if other is not best and is_larger(other, largest):
@@ -387,7 +418,10 @@ def _largest(
 def _first(
     value: Callable[[CompositionProfile], arb], directions: list[CompositionProfile]
 ) -> tuple[CompositionProfile, arb]:
-    """Compute the value of the first direction that has one; others may soon prove smaller."""
+    """Compute the value of the first direction that has one; the last one's error is raised.
+
+    Those that refused may soon be proved smaller.
+    """
     *others, last = directions
     for direction in others:
         with suppress(PrecisionError, LimitError):
@@ -396,7 +430,7 @@ def _first(
 
 
 def _directions(dominating: list[Product]) -> list[CompositionProfile]:
-    """Lay out every product in both directions, or in one where that is all; none twice."""
+    """List the directions of every product, none twice."""
     every: dict[object, CompositionProfile] = {}
     for product in dominating:
         for way in product.directions:

@@ -36,21 +36,28 @@ else:
     fixed_size = LazyModule("symacct.profile.losses.fixed_size")
     selected = LazyModule("symacct.profile.selected")
 
-_MOST_CHOICES = 256  # in which runs may lie, each a product to be worked out
-_FEW = 16  # runs, which may lie half one way and half the other
-_MANY = 20  # runs, of which the moments of three means fall
+#: Runs may choose of their products in so many ways at most, as each way is a profile to compute.
+_MOST_CHOICES = 256
+#: At most so many runs choose also half one way and half the other.
+_MOST_RUNS_IN_HALVES = 16
+#: From so many runs on the moments of three means fall, and a contour serves.
+_FEWEST_RUNS_OF_TRIANGLES = 20
+#: The product of no run, whose profile is 0 and so below any.
 _NOTHING = Pair(())
 
 
 def single_runs(products: list[Product]) -> list[Product]:
-    """Return the product of one run of each part: less than all of them, and in closed form."""
+    """Return one product for one run of each part, whose profile is at most that of all runs."""
     parts = {part for product in products for part, _ in product.runs}
     return [Pair.of(part) for part in parts]
 
 
 # Proved in docs/proofs/pairs.md, Lemma lower-profiles.
 def products_below(node: Node) -> list[Product]:
-    """Return products of which none has a larger profile than the node; an empty one has 0."""
+    """Return products of which none has a larger profile than the node, at any ε >= 0.
+
+    The largest of them is the bound; where nothing is known it is the product of no run.
+    """
     try:
         below = _below(node)
     except AssumptionError:  # several mechanisms run on one sample
@@ -59,7 +66,10 @@ def products_below(node: Node) -> list[Product]:
 
 
 def _of_few_records(products: list[Product], most: int) -> list[Product]:
-    """Keep products of at most so many records: an operation on one may read a group's curve."""
+    """Keep products of at most `most` records: an operation on one may read a group's curve.
+
+    Without any, the product of no run is left.
+    """
     return [product for product in products if (product.size or most) <= most] or [_NOTHING]
 
 
@@ -70,7 +80,9 @@ def triangles_below(node: Node) -> list[Product]:
     where there are not several, or the answers are no vectors.
     """
     terms = list(node.terms.items()) if isinstance(node, Compose) else []
-    triangles = {part: _triangle(part) for part, count in terms if count >= _MANY}
+    triangles = {
+        part: _triangle(part) for part, count in terms if count >= _FEWEST_RUNS_OF_TRIANGLES
+    }
     if not any(triangles.values()):
         return []
     products_of_parts = [
@@ -81,6 +93,10 @@ def triangles_below(node: Node) -> list[Product]:
 
 
 def _triangle(node: Node) -> list[Product]:
+    """Return three means for a record replaced in a sample of fixed size of Gaussian noise.
+
+    [] for other nodes, an irrational γ, or answers that are no vectors.
+    """
     if not isinstance(node, SubsampleWithoutReplacement) or node.adjacency != REPLACE_ONE:
         return []
     if not isinstance(node.gamma, Fraction) or node.gamma in (0, 1):
@@ -91,10 +107,10 @@ def _triangle(node: Node) -> list[Product]:
 
 
 def _squared_side(node: Node) -> Exact:
-    """Return Δ²/σ² of all queries with Gaussian noise whose answers are vectors.
+    """Return the sum of Δ²/σ² of all queries with Gaussian noise whose answers are vectors.
 
-    Three of them may be so far apart from each other. Real numbers may not, nor two laws, which are
-    those of two records.
+    Three of these may be Δ apart from each other. Others count 0: of real numbers three can't be,
+    and two stated laws are those of two records.
     """
     if isinstance(node, Compose):
         return sum((n * _squared_side(part) for part, n in node.terms.items()), Fraction(0))
@@ -103,25 +119,29 @@ def _squared_side(node: Node) -> Exact:
 
 @singledispatch
 def _below(node: Node) -> list[Product]:
-    """The pairs of the node, but for what stands for many pairs: it is above each of them."""
+    """Return the node's products that some neighbours attain; others are above their neighbours."""
     return [product for product in products(node) if product.is_attained] or [_NOTHING]
 
 
 @_below.register
 def _(node: Mechanism) -> list[Product]:
-    """Laws that some neighbours have in all runs."""
+    """Take the laws that the leaf states some neighbours to have in all runs."""
     fixed = [product for law in law_of(node).fixed for product in products_of(law)]
     return [product for product in fixed if product.is_attained] or [_NOTHING]
 
 
 @_below.register
 def _(node: RepeatAndSelect) -> list[Product]:
-    """In one order of the outputs, which are worse the likelier one of the datasets made them."""
+    """Take the best output in an order of the outputs that is about the worst at a usual δ."""
     return selected.usual(products_below(node.mechanism), node.runs) or [_NOTHING]
 
 
 @_below.register
 def _(node: Compose) -> list[Product]:
+    """Compose the parts' products in all ways that one group of records may have.
+
+    Of too many ways the last choice of each part is taken alone.
+    """
     choices = [_ways(_of_records(node, part), count) for part, count in node.terms.items()]
     if math.prod(map(len, choices)) > _MOST_CHOICES:
         choices = [ways[-1:] for ways in choices]
@@ -142,10 +162,14 @@ def _of_records(node: Node, part: Node) -> list[Product]:
 
 
 def _ways(products: list[Product], count: int) -> list[list[tuple[Product, int]]]:
-    """List how runs may choose of products: one in all, or of two finite ones each in half."""
+    """List how `count` runs may choose of products: one in all, or of two finite ones each in half.
+
+    Halves are listed for at most 16 runs.
+    """
     ways = [[(product, count)] for product in products]
     parts = [part for product in products for part, _ in product.runs]
-    if len(products) == 2 and 1 < count <= _FEW and all(part.finite is not None for part in parts):
+    are_finite = all(part.finite is not None for part in parts)
+    if len(products) == 2 and 1 < count <= _MOST_RUNS_IN_HALVES and are_finite:
         more_runs, fewer_runs = count - count // 2, count // 2
         ways += [
             list(zip(products, halves, strict=True))
@@ -156,6 +180,10 @@ def _ways(products: list[Product], count: int) -> list[list[tuple[Product, int]]
 
 @_below.register
 def _(node: Sampling) -> list[Product]:
+    """Sample the products below the mechanism; a Poisson sample's own pair where it is exact.
+
+    A record replaced may be one that is removed, so that the mixture of one record is below.
+    """
     if isinstance(node, PoissonSubsample) and not node.is_one_step():
         with contextlib.suppress(AssumptionError):
             if (pairs := products(node)) and kind_of(node, pairs) is Kind.EXACT:
@@ -165,19 +193,20 @@ def _(node: Sampling) -> list[Product]:
 
 @_below.register
 def _(node: Either) -> list[Product]:
-    """One pair of each of the two, in all runs."""
+    """Take the coin and one product below each of the two mechanisms."""
     return either(node, lambda part: _of_records(node, part))
 
 
 @_below.register
 def _(node: Failing) -> list[Product]:
+    """Compose the products below the mechanism with the outcome that reveals the data."""
     below = products_below(node.mechanism)
     return [product.failing(node.parameters()["delta"]) for product in below]
 
 
 @_below.register
 def _(node: GroupPrivacy) -> list[Product]:
-    """Pairs of the whole group where these are known, else one record of it."""
+    """Take exact pairs of the whole group where these are known, else what one record has."""
     with contextlib.suppress(AssumptionError):
         exact = [product for product in products(node) if product.kind is Kind.EXACT]
         if exact:
@@ -187,4 +216,5 @@ def _(node: GroupPrivacy) -> list[Product]:
 
 @_below.register
 def _(node: Convexify) -> list[Product]:
+    """Take the products below the mechanism: its curve alone is changed."""
     return products_below(node.mechanism)

@@ -22,7 +22,10 @@ class Exact(WholeProfile):
     def guarantee(
         self, m: Node, asks_epsilon: bool, given: Fraction, digits: int, memory: Memory
     ) -> Guarantee:
-        """Answer ε(δ) or δ(ε) by the profile of the node, and remember what was answered."""
+        """Answer ε(δ) or δ(ε) by the profile of the node, and remember the answer for its digits.
+
+        It is remembered for the limits in force, with what the profile has summed.
+        """
         known = self.remembered(m, memory)
         answers = memory(m, ("exact profile", limits.current()), "answers")
         key = (asks_epsilon, *given.as_integer_ratio(), digits)
@@ -33,6 +36,7 @@ class Exact(WholeProfile):
         return known.guarantee(asks_epsilon, given, answer, digits)
 
     def lower_bound(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
+        """Bound ε(δ) or δ(ε) from below by what post-processing leaves; nothing is remembered."""
         return lower_bound(m, asks_epsilon, given, digits)
 
     def refuse_pinned(self, orders: str | Iterable[Numeric] | None, by: object) -> None:
@@ -50,6 +54,7 @@ class Exact(WholeProfile):
             )
 
     def may_exceed_curve(self, m: Node, memory: Memory) -> bool:
+        """Decide if Rényi orders may prove a smaller number; it makes the node's products."""
         return self.remembered(m, memory).may_exceed_curve
 
     def remembered(self, m: Node, memory: Memory) -> Profile:

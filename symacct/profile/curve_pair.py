@@ -17,17 +17,22 @@ from symacct.kernel.sums.balls import ball
 from symacct.profile.hulls import pair_above
 from symacct.profile.losses.finite import Atoms
 
+#: The curve's δ(ε) is asked to 8 digits at so many places, and worked with at 96 bits. More places
+#: make the pair a nearer bound.
 _DIGITS, _BITS, _PLACES = 8, 96, 96
-_LOG2 = Fraction(69, 100)  # log 2, rounded down
-_BY_ORDERS = "improved"  # the conversion of a curve
-#: What may be left of δ at the last place.
-_LEFT = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20, 10))
+#: log 2, rounded down, so that the bits of e^ε are rounded up.
+_LOG2 = Fraction(69, 100)
+#: The conversion that answers for a curve.
+_BY_ORDERS = "improved"
+#: The last place is ε at the first of these δ that the curve has.
+_LAST_DELTAS = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20, 10))
 
 
 def pair_of_curve(m: Node) -> Atoms:
     """Make a pair that dominates any two neighbouring laws of the node's curve, in both directions.
 
-    InfiniteError where the curve gives no δ below 1.
+    It is a bound, made of δ(ε) rounded up at some places. InfiniteError where the curve gives no
+    ε(2^{−10}), and LimitError where e^ε is too long for fractions.
     """
     with precision(_BITS):
         return Atoms(pair_above(_bounds(m)))
@@ -45,15 +50,19 @@ def _bounds(m: Node) -> Iterator[tuple[Fraction, Fraction]]:
 
 
 def _last(m: Node) -> Fraction:
-    """Compute ε at the smallest δ for which the curve gives it, to few digits."""
-    *others, last_left = _LEFT
-    for left in others:
+    """Compute ε at the smallest of some δ for which the curve gives it, to few digits.
+
+    Raises the error of the largest of these where the curve gives ε at none.
+    """
+    *others, largest_delta = _LAST_DELTAS
+    for delta in others:
         with suppress(PrecisionError, LimitError, InfiniteError):
-            return _shortened(m.epsilon(left, _DIGITS, _BY_ORDERS).epsilon)
-    return _shortened(m.epsilon(last_left, _DIGITS, _BY_ORDERS).epsilon)
+            return _shortened(m.epsilon(delta, _DIGITS, _BY_ORDERS).epsilon)
+    return _shortened(m.epsilon(largest_delta, _DIGITS, _BY_ORDERS).epsilon)
 
 
 def _shortened(epsilon: Enclosure) -> Fraction:
+    """Round ε up to the few digits that it is printed with."""
     return Fraction(epsilon.rounded_up())
 
 

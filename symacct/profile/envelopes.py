@@ -9,12 +9,18 @@ import itertools
 from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 
-_MOST = 1000  # outcomes, of all first runs with what is worst after them
-_MOST_OF_A_BLOCK = 100  # the same, of each of many runs of which all are laid on a grid
+#: Adaptive runs are enumerated while all first runs beside the worst after them have so many
+#: outcomes at most; beyond that each step would take too long in fractions.
+_MOST_OUTCOMES = 1000
+#: A block of runs has so many at most, as many blocks are laid on a grid.
+_MOST_OUTCOMES_OF_BLOCK = 100
 
+#: (p, q) of every outcome of two laws.
 Masses = Collection[tuple[Fraction, Fraction]]
+#: The pair of no run.
 _NOTHING: Masses = ((Fraction(1), Fraction(1)),)
-Line = tuple[Fraction, Fraction]  # c − da, by c and d
+#: A line c − da over a >= 0, by c and d.
+Line = tuple[Fraction, Fraction]
 
 
 def envelope(pairs: Iterable[Masses]) -> tuple[tuple[Fraction, Fraction], ...]:
@@ -47,7 +53,8 @@ def adaptive(
     """Compute the pair of the worst k_i runs of each kind, each with any of the kind's pairs.
 
     Order and choices follow earlier outputs: V(k) is the largest profile of a first run beside
-    V(k − 1). None where there are too many outcomes, or masses that are no fractions.
+    V(k − 1). None where there are too many outcomes, masses that are no fractions, or a kind
+    without pairs.
     """
     if not all(every and _are_fractions(every) for every in kinds):
         return None
@@ -56,7 +63,7 @@ def adaptive(
         after = [
             (every, worst[_with_run_removed(state, i)]) for i, every in enumerate(kinds) if state[i]
         ]
-        if sum(itertools.starmap(_outcomes, after)) > _MOST:
+        if sum(itertools.starmap(_outcomes, after)) > _MOST_OUTCOMES:
             return None
         firsts = ([_beside(masses, rest) for masses in every] for every, rest in after)
         worst[state] = envelope(itertools.chain(*firsts)) if after else _NOTHING
@@ -64,15 +71,16 @@ def adaptive(
 
 
 def in_blocks(every: Collection[Masses], count: int) -> list[tuple[Masses, int]]:
-    """Return pairs and their counts that dominate so many runs of one kind.
+    """Return pairs and their counts that together dominate `count` runs of one kind.
 
-    They are the worst of as many runs as can be enumerated, over and over, and of the rest.
+    They are the worst of as many runs as can be enumerated, over and over, and of the rest. The
+    product of these pairs is a bound: no choices need attain it.
     """
     worst = [_NOTHING]
     while (
         len(worst) <= count
         and _are_fractions(every)
-        and _outcomes(every, worst[-1]) <= _MOST_OF_A_BLOCK
+        and _outcomes(every, worst[-1]) <= _MOST_OUTCOMES_OF_BLOCK
     ):
         worst.append(envelope(_beside(masses, worst[-1]) for masses in every))
     if len(worst) == 1:
@@ -87,15 +95,17 @@ def _outcomes(every: Iterable[Masses], rest: Masses) -> int:
 
 
 def _are_fractions(every: Iterable[Masses]) -> bool:
+    """Decide if all masses are fractions, and none a symbol."""
     return all(isinstance(x, Fraction) for masses in every for pair in masses for x in pair)
 
 
 def _with_run_removed(state: tuple[int, ...], i: int) -> tuple[int, ...]:
-    """Take one run of the i-th kind from the state."""
+    """Return the counts of runs with one fewer of the i-th kind."""
     return (*state[:i], state[i] - 1, *state[i + 1 :])
 
 
 def _beside(masses: Masses, others: Masses) -> Masses:
+    """Return the product of two pairs."""
     return [(p * u, q * v) for p, q in masses for u, v in others]
 
 

@@ -14,21 +14,30 @@ from itertools import pairwise
 
 from symacct.kernel import deadline
 
-Point = tuple[Fraction, Fraction]  # x, and what H(x) is at most
-Enclosed = tuple[Fraction, Fraction, Fraction]  # x, and what H(x) is at least and at most
+#: x = e^ε, and what H(x) is at most.
+Point = tuple[Fraction, Fraction]
+#: x, and what H(x) is at least and at most.
+Enclosed = tuple[Fraction, Fraction, Fraction]
+#: (p, q) of every outcome of two laws.
 FractionMasses = tuple[tuple[Fraction, Fraction], ...]
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 def pair_above(bounds: Iterable[Point]) -> FractionMasses:
-    """Make the pair (p, q) whose H is at least every H with H(x) <= h for all (x, h), x >= 1."""
+    """Make the pair (p, q) whose H is at least every H with H(x) <= h for all (x, h), x >= 1.
+
+    H is that of the worse of both orders, so that the pair dominates both.
+    """
     known = [*bounds, (_ONE, _ONE)]
     return _pair_of([(_ZERO, _ONE), *known, *((1 / x, 1 - (1 - h) / x) for x, h in known)])
 
 
 def pair_below(known: Iterable[Enclosed]) -> FractionMasses:
-    """Make the pair (p, q) whose H is at most every H that is so enclosed at these x > 0."""
+    """Make the pair (p, q) whose H is at most every H that is so enclosed at these x > 0.
+
+    H is that of one order of two laws, where x < 1 tells of the other one. No x may come twice.
+    """
     enclosures = [(_ZERO, _ONE, _ONE)]
     enclosures += [(x, max(low, 1 - x, _ZERO), high) for x, low, high in sorted(known)]
     points: list[Point] = []
@@ -51,7 +60,10 @@ def pair_below(known: Iterable[Enclosed]) -> FractionMasses:
 
 
 def _fall_beyond(enclosures: Sequence[Enclosed], i: int) -> Fraction:
-    """Bound from above how steeply H falls beyond the i-th place: as on the chord before it."""
+    """Bound from above by how much H falls for 1 beyond the i-th place: as on the chord before it.
+
+    Beyond 0 it is at most 1.
+    """
     if i == 0:
         return _ONE
     (before, _, high), (x, low, _) = enclosures[i - 1], enclosures[i]
@@ -59,7 +71,10 @@ def _fall_beyond(enclosures: Sequence[Enclosed], i: int) -> Fraction:
 
 
 def _rise_before(enclosures: Sequence[Enclosed], i: int) -> Fraction:
-    """Bound from below how steeply H falls up to the i-th place: as on the chord behind it."""
+    """Bound from below by how much H falls for 1 up to the i-th place: as on the chord behind it.
+
+    Before the last place nothing but 0 is known.
+    """
     if i + 1 == len(enclosures):
         return _ZERO
     (x, low, _), (after, _, high) = enclosures[i], enclosures[i + 1]

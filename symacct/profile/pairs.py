@@ -1,4 +1,8 @@
-"""Each operation's products of dominating pairs follow from those of its mechanisms."""
+"""Each operation's products of dominating pairs follow from those of its mechanisms.
+
+`products` is asked of nodes, `products_of` of the laws that a leaf declares. Both refuse by an
+AssumptionError what no pair is known for; CurveAloneError is one of these.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +66,10 @@ else:  # of which most questions ask neither
     curve_pair = LazyModule("symacct.profile.curve_pair")
     fixed_size = LazyModule("symacct.profile.losses.fixed_size")
 
-#: Of a group on Poisson samples: the largest of which each way is asked, and pairs of a larger one.
-_EACH_WAY, _BLOCKS = 12, 4
+#: A group on Poisson samples of at most so many records has a pair for each number of them removed.
+_LARGEST_GROUP_IN_FULL = 12
+#: A larger one has so many pairs besides that of none removed, each a bound for a range of numbers.
+_RANGES_OF_REMOVALS = 4
 
 
 # Proved in docs/proofs/pairs.md, Lemmas convex-divergences, poisson-pair and fixed-size-removal.
@@ -71,18 +77,19 @@ _EACH_WAY, _BLOCKS = 12, 4
 def products(node: Node) -> list[Product]:
     """Return the products whose largest profile, over both directions of each, is that of the node.
 
-    More than one where either of two densities may be the law with the record, in one run: a leaf
-    whose two laws no symmetry swaps, and whose query may move either way, gives both. Sums of it,
-    of which each run may move its own way, are then refused.
-
-    CurveAloneError where no pair is known.
+    It is a bound where `kind_of` says UPPER. There is more than one where either of two densities
+    may be the law with the record, or for groups of records. CurveAloneError where no pair is
+    known, and AssumptionError where that needs something else of the node.
     """
     raise CurveAloneError(type(node).__name__)
 
 
 @products.register
 def _(node: Mechanism) -> list[Product]:
-    """Of the laws that a leaf declares."""
+    """Make the products of the laws that a leaf declares; AssumptionError where these are Unknown.
+
+    CurveAloneError where it declares a Rényi curve and no law.
+    """
     law = law_of(node)
     if isinstance(law, CurveAlone):
         raise CurveAloneError(type(node).__name__)
@@ -97,24 +104,25 @@ def _(node: Mechanism) -> list[Product]:
 
 @singledispatch
 def products_of(law: Neighbours) -> list[Product]:
-    """Return the products of the laws that a leaf declares."""
+    """Return the products of the laws that a leaf declares, by their registered loss."""
     return [Pair.of(loss_of(law), law.kind)]
 
 
 @products_of.register
 def _(law: Alike) -> list[Product]:
+    """Take no run: nothing depends on the record, and δ is 0."""
     return [Pair(())]
 
 
 @products_of.register
 def _(law: FinitePairs) -> list[Product]:
-    """Any pair may be that of the neighbours, in each run another."""
+    """Take the worst of all pairs: any may be that of the neighbours, in each run another."""
     return [any_of(law.pairs)]
 
 
 @products_of.register
 def _(law: TwoDensities) -> list[Product]:
-    """Either way round unless it is stated, or a symmetry exchanges the two."""
+    """Take the two laws both ways round, unless the way is stated or a symmetry exchanges them."""
     part = loss_of(law)
     exchanged = part.exchanged if law.either_way and not part.symmetric else None
     return [Pair.of(loss) for loss in (part, exchanged) if loss is not None]
@@ -122,17 +130,22 @@ def _(law: TwoDensities) -> list[Product]:
 
 @products_of.register
 def _(law: Worst) -> list[Product]:
+    """Take the pair that has at each ε the profile of some neighbours."""
     return [ThresholdFamily.of(loss_of(law.of), law.kind)]
 
 
 @products_of.register
 def _(law: Dominated) -> list[Product]:
+    """Take the pair above the laws."""
     return [Pair.of(loss_of(law.above), law.kind)]
 
 
 @products.register
 def _(node: Compose) -> list[Product]:
-    """Of parts of which only a curve is known one pair, beside all others."""
+    """Compose the parts' products; all parts of which only a curve is known are one pair of it.
+
+    AssumptionError where no part has a pair, or where that curve says nothing.
+    """
     counts, every = [], []
     alone: dict[Node, Count] = {}
     for part, count in node.terms.items():
@@ -154,7 +167,10 @@ def _(node: Compose) -> list[Product]:
 
 # Proved in docs/proofs/currencies.md, Lemma beside-curve.
 def _by_curve(node: Node, unknown: AssumptionError) -> list[Product]:
-    """Make a pair that dominates all mechanisms of the node's Rényi curve."""
+    """Make a pair that dominates all mechanisms of the node's Rényi curve.
+
+    Raises `unknown`, why no pair is known, where the curve is infinite or a lower bound.
+    """
     try:
         pair = curve_pair.pair_of_curve(node)
     except (InfiniteError, SoundnessError):  # it says nothing, or is a lower bound
@@ -164,7 +180,10 @@ def _by_curve(node: Node, unknown: AssumptionError) -> list[Product]:
 
 @products.register
 def _(node: PoissonSubsample) -> list[Product]:
-    """On all of the data a record replaced is one removed and one added."""
+    """Sample the mechanism's pair, where a record is added or removed.
+
+    A record replaced is one removed and one added: known at γ = 1, and of one Gaussian query.
+    """
     if node.gamma == 1 and not node.is_one_step():
         return _replaced(node.mechanism)
     if not node.is_one_step() and (noise := gaussian_query_noise(node)):
@@ -182,7 +201,11 @@ def _(node: PoissonSubsample) -> list[Product]:
 
 # Proved in docs/proofs/directions.md, Lemma group-mixtures.
 def _replaced(mechanism: Node) -> list[Product]:
-    """Return the products of a record replaced on all of the data: one removed and one added."""
+    """Return the products of a record replaced on all of the data: one removed and one added.
+
+    They are pairs of a group of two. The kind is EXACT for noise of a query, which two records may
+    move in opposite ways, and UPPER otherwise.
+    """
     group_pairs = products(GroupPrivacy(mechanism, 2))
     both = [
         product
@@ -194,7 +217,10 @@ def _replaced(mechanism: Node) -> list[Product]:
 
 
 def _is_of_noise(mechanism: Node) -> bool:
-    """Decide if it is noise whose query two records may move in opposite ways, or sums of such."""
+    """Decide if two records may move its query in opposite ways: noise of a query, or sums of such.
+
+    So may Poisson samples of Gaussian noise.
+    """
     if isinstance(mechanism, Compose):
         return all(map(_is_of_noise, mechanism.terms))
     return law_of(mechanism).of_query or gaussian_query_noise(mechanism) is not None
@@ -213,9 +239,11 @@ def gaussian_query_noise(node: Node) -> Part | None:
 
 @products.register
 def _(node: SubsampleWithoutReplacement) -> list[Product]:
-    """One sample of fixed size, the pair that dominates all of them where a record is replaced.
+    """Take Poisson's mixture where the mechanism's record is one that is added or removed.
 
-    A record added or removed is in the sample or another is in its place: Poisson's mixture.
+    Where it is replaced, the loss's `fixed_size_pair` dominates both ways; a loss without one has
+    that mixture one way, which is not composed. AssumptionError for a product that no symmetry
+    exchanges. Gaussian noise on vectors has three means beside it, at a rational γ.
     """
     if node.adjacency != node.read_adjacency:
         return [product.sampled(node.gamma) for product in products(node.mechanism)]
@@ -242,16 +270,16 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
 
 @products.register
 def _(node: RandomAllocation) -> list[Product]:
-    """One record in a run that is drawn: the mean of the ratios of all runs."""
+    """Take the mean of the ratios of all runs, the record in one of them; one run is that run."""
     pairs = products(node.mechanism)
     return pairs if node.steps == 1 else [product.allocated(node.steps) for product in pairs]
 
 
 @products.register
 def _(node: GroupPrivacy) -> list[Product]:
-    """Noise for as many times the sensitivity; on Poisson samples i records more, others less.
+    """Take noise of k times the sensitivity; on Poisson samples i records more, k − i less.
 
-    Of records replaced as many are removed as are added: a bound, where fewer may be asked about.
+    k records replaced are k removed and k added: a bound, as their answers may be less far apart.
     """
     if noise := gaussian_query_noise(node.mechanism):
         rate, k = node.mechanism.parameters()["gamma"], node.size
@@ -270,20 +298,23 @@ def _(node: GroupPrivacy) -> list[Product]:
 
 # Proved in docs/proofs/directions.md, Lemma large-groups.
 def _removals(size: int) -> list[tuple[int, int]]:
-    """List how many records of a group are removed, at most half, as ranges (few, many).
+    """List how many records of a group are removed, from 0 to half of them, as ranges (few, many).
 
-    Of small groups each number is a range. The pair of `size − few` and `many` dominates all
-    between: a vector may be 0.
+    In a group of at most 12 each number is a range. Of others the pair of `size − few` added and
+    `many` removed dominates all between, as a record's answer may be 0.
     """
     half = size // 2
-    if size <= _EACH_WAY:
+    if size <= _LARGEST_GROUP_IN_FULL:
         return [(j, j) for j in range(half + 1)]
-    ends = [half * i // _BLOCKS for i in range(_BLOCKS + 1)]
+    ends = [half * i // _RANGES_OF_REMOVALS for i in range(_RANGES_OF_REMOVALS + 1)]
     return [(0, 0), *((few + 1, many) for few, many in itertools.pairwise(ends))]
 
 
 def _for_group(node: GroupPrivacy) -> list[Product]:
-    """Return the products of datasets `size` steps apart, where the mechanism declares them."""
+    """Return the products of datasets `size` steps apart: of laws that the leaf declares for them.
+
+    Else of the mechanism that it names for a group. AssumptionError where there is neither.
+    """
     mechanism = node.mechanism
     if (law := law_of(mechanism).for_group(node.size)) is not None:
         return products_of(law)
@@ -300,12 +331,15 @@ def _for_group(node: GroupPrivacy) -> list[Product]:
 
 @products.register
 def _(node: Either) -> list[Product]:
-    """The coin and what it chose: finite laws are one finite law, others are averaged."""
+    """Take the coin and the run that it chose, which is seen."""
     return either(node, products)
 
 
 def either(node: Either, of: Callable[[Node], list[Product]]) -> list[Product]:
-    """Return the products of a coin between two mechanisms, by what `of` knows of either."""
+    """Return the products of a coin between two mechanisms, by the products `of` either.
+
+    At a share of 0 or 1 they are those of the one mechanism that is run.
+    """
     if node.share in (0, 1):
         return of(node.first if node.share == 1 else node.second)
     ways = joint_choices(node, [of(node.first), of(node.second)])
@@ -314,15 +348,18 @@ def either(node: Either, of: Callable[[Node], list[Product]]) -> list[Product]:
 
 @products.register
 def _(node: Failing) -> list[Product]:
+    """Compose each product with an outcome that reveals the data with probability δ."""
     delta = node.parameters()["delta"]
     return [product.failing(delta) for product in products(node.mechanism)]
 
 
 @products.register
 def _(node: PostProcess) -> list[Product]:
+    """Take the mechanism's products as bounds."""
     return [product.as_bound() for product in products(node.mechanism)]
 
 
 @products.register
 def _(node: Convexify) -> list[Product]:
+    """Take the mechanism's products: its curve alone is changed."""
     return products(node.mechanism)

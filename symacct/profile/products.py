@@ -38,7 +38,8 @@ else:  # losses of several products together, which most questions have no use f
         for file in ("mixed", "noisy_sample", "pointwise_maximum", "two_sided_exponential")
     )
 
-_MOST_TRIANGLES = 8  # kinds of them, each of which takes part of a second
+#: Triangles beside a composition are of at most so many kinds: each takes part of a second to find.
+_MOST_TRIANGLES = 8
 
 # --- types of products
 
@@ -47,9 +48,9 @@ _MOST_TRIANGLES = 8  # kinds of them, each of which takes part of a second
 class Product:
     """A product Π (P_i, Q_i)^{k_i} has the profile of some neighbours, or one that bounds it.
 
-    `records` are how many one of two datasets has that the other lacks, and lacks: the same in all
-    runs, or None where the product is for whatever neighbours there are. `proofs` are those that a
-    product rests on besides those of its losses.
+    `records` counts the records that the first dataset has beyond the second, and the other way
+    round: the same in all runs, or None where the product is for whatever neighbours there are.
+    `proofs` are those that a product rests on besides those of its losses. No runs have δ = 0.
     """
 
     runs: Runs
@@ -86,7 +87,10 @@ class Product:
 
     @property
     def part(self) -> Part:
-        """Return one loss for the whole product on one sample: finite laws have finite products."""
+        """Return one loss for the whole product, which one sample or one coin is asked of.
+
+        Finite laws have finite products, LimitError where these have too many outcomes.
+        """
         if len(self.runs) == 1 and self.runs[0][1] == 1:
             return self.runs[0][0]
         finite = [(atoms, count) for part, count in self.runs if (atoms := part.finite) is not None]
@@ -96,12 +100,15 @@ class Product:
 
     @property
     def is_symmetric(self) -> bool:
-        """Does exchanging P and Q leave the profile alone?"""
+        """Is every loss one whose two laws a symmetry exchanges? Then so is the profile's."""
         return all(part.symmetric for part, _ in self.runs)
 
     @property
     def directions(self) -> list[CompositionProfile]:
-        """Return the profile in both directions, or in one where a symmetry makes them equal."""
+        """Make the profile in both directions, or in one where a symmetry makes them equal.
+
+        Each has no contour yet; the second one shares those that the first sums.
+        """
         if self.is_symmetric:
             return self._forward
         first = CompositionProfile(self.runs, False, two_ways=True)
@@ -113,12 +120,12 @@ class Product:
 
     @property
     def size(self) -> int | None:
-        """The records by which the datasets differ, where it is for so many."""
+        """The number of records by which the datasets differ; None for whatever neighbours."""
         return None if self.records is None else sum(self.records)
 
     @property
     def is_attained(self) -> bool:
-        """Have some neighbours this profile in all runs, so that what is below is below theirs?"""
+        """Have some neighbours this profile in all runs? Then a bound below it is below theirs."""
         return False
 
     @property
@@ -128,17 +135,17 @@ class Product:
 
     @property
     def smoothed(self) -> Product | None:
-        """Another product that dominates, which may be the smaller one."""
+        """Another product that dominates, smaller at some ε or not; None where there is none."""
         return None
 
     @property
     def unsmoothed(self) -> Product:
-        """The product alone."""
+        """The product without a smoothed one beside it."""
         return self
 
     @property
     def triangle(self) -> Equilateral | None:
-        """What dominates it beside what is smooth enough."""
+        """The triangle that dominates it beside smooth functions; None where none is known."""
         return None
 
     @property
@@ -154,13 +161,16 @@ class Product:
         return replace(self, kind=combine((self.kind, Kind.UPPER), "a bound"))
 
     def replaced(self, kind: Kind) -> Self:
-        """The product of a group for any record that is replaced, of the kind that is known."""
+        """Read the product of a group of two as that of a record replaced, of this kind."""
         return replace(self, kind=kind, records=None)
 
     # --- what operations make of it
 
     def sampled(self, gamma: Exact) -> Product:
-        """Sample the product pair (P, Q) as one loss: (1−γ)Q + γP against Q; no run at γ = 0."""
+        """Sample the product pair (P, Q) as one loss: (1−γ)Q + γP against Q.
+
+        No run is left at γ = 0, and γ = 1 changes nothing.
+        """
         if gamma == 0 or not self.runs:
             return Pair((), self.kind)
         return self if gamma == 1 else self._mixed(gamma)
@@ -191,7 +201,10 @@ class Product:
         return Pair.of(self.part.allocated(steps), self.kind) if self.runs else self
 
     def chosen(self, other: Product, share: Exact) -> Product:
-        """Mix one run of this, with probability `share`, and one of the other; the coin is seen."""
+        """Mix one run of this, with probability `share`, and one of the other; the coin is seen.
+
+        0 < share < 1. AssumptionError for a loss that Either can't take.
+        """
         first, second = self._may_be_chosen, other._may_be_chosen
         ways = first.finite, second.finite
         if ways[0] is not None and ways[1] is not None:
@@ -221,7 +234,7 @@ class Product:
 
     @property
     def _single_loss_type(self) -> type[Product]:
-        """The type of one loss that is made of this and others."""
+        """The type of product that one loss has which is made of this and other products."""
         return Pair
 
 
@@ -230,12 +243,12 @@ class Pair(Product):
 
     @property
     def is_attained(self) -> bool:
-        """As the mechanism's own."""
+        """Is it the mechanism's own pair, and no bound?"""
         return self.kind is Kind.EXACT
 
     @property
     def tests(self) -> list[Product]:
-        """The pair has its own."""
+        """The pair itself: its tests are the mechanism's."""
         return [self]
 
 
@@ -246,7 +259,7 @@ class BoundedPair(Pair):
 
     @classmethod
     def of_curve(cls, part: Part, proof: Proof) -> BoundedPair:
-        """A pair above all mechanisms of one Rényi curve."""
+        """Make the bounded pair of a loss that is above all mechanisms of one Rényi curve."""
         return cls(((part, 1),), Kind.UPPER, proofs=(proof,))
 
 
@@ -261,7 +274,7 @@ class Family(Product):
         return Family
 
     def allocated(self, steps: int) -> Product:
-        """A bound: the pairs of the runs may be different ones."""
+        """Average over the runs, as a bound: the pairs of the runs may be different ones."""
         return super().allocated(steps).as_bound() if self.runs else self
 
 
@@ -270,11 +283,11 @@ class ThresholdFamily(Family):
 
     @property
     def tests(self) -> list[Product]:
-        """Each is a test of some pair."""
+        """The family itself: each of its tests is a test of some pair."""
         return [self]
 
     def beside(self, part: Part) -> Product:
-        """What is told beside it is no threshold."""
+        """Compose with another loss, as a plain family: what is told beside is no threshold."""
         return Family(*_fields(self)).beside(part)
 
 
@@ -288,20 +301,21 @@ class FiniteFamily(Family):
 
     @property
     def tests(self) -> list[Product]:
-        """The tests of each pair."""
+        """Each of the pairs."""
         return [Pair.of(pair, self.kind) for pair in self.pairs]
 
     @property
     def choices(self) -> Collection[Collection[Any]]:
-        """The laws of the pairs."""
+        """Return the laws of each pair."""
         return frozenset(frozenset(pair.laws) for pair in self.pairs)
 
     def _mixed(self, gamma: Exact) -> Product:
+        """Sample the envelope, and each pair besides."""
         pairs = tuple(pair.sampled(gamma) for pair in self.pairs)
         return replace(self, runs=((self.part.sampled(gamma), 1),), pairs=pairs)
 
     def beside(self, part: Part) -> Product:
-        """The pairs are no longer all there is."""
+        """Compose with another loss, as a plain family: the pairs are no longer all there is."""
         return Family(*_fields(self)).beside(part)
 
 
@@ -316,22 +330,23 @@ class TriangleFamily(Family):
         return self.corners
 
     def _mixed(self, gamma: Exact) -> Product:
+        """Sample the pair without its triangle, which is known of the sample itself alone."""
         return Family(*_fields(self))._mixed(gamma)
 
     def beside(self, part: Part) -> Product:
-        """What is told beside it is not smooth."""
+        """Compose with another loss, without the triangle: what is told beside is not smooth."""
         return Family(*_fields(self)).beside(part)
 
 
 class OneWay(Family):
     """A one-way pair has the profile of the mechanism at ε >= 0 alone, and not exchanged.
 
-    Nothing dominates several runs of it.
+    Several runs of it are refused, as nothing is known to dominate them.
     """
 
     @property
     def directions(self) -> list[CompositionProfile]:
-        """P against Q."""
+        """Make the profile of P against Q alone."""
         return self._forward
 
     @property
@@ -362,13 +377,13 @@ class ChosenRuns(Family):
         return replace(self, runs=((self.part.sampled(gamma), 1),), smooth=None)
 
     def beside(self, part: Part) -> Product:
-        """What is told beside them is not smooth."""
+        """Compose with another loss, without the smooth product: that dominates no such runs."""
         return replace(self, runs=(*self.runs, (part, 1)), smooth=None)
 
 
-#: Types of one loss that is made of several products, from what dominates alone to what says least.
+#: One loss that is made of several products has the last of these types that one of them asks for.
 _WIDER: list[type[Product]] = [Pair, Family, OneWay]
-#: Of runs side by side, where a family is among them and where something may exceed the curve.
+#: Runs side by side have a type by two facts: a family is among them, one may exceed the curve.
 _SIDE_BY_SIDE: dict[tuple[bool, bool], type[Product]] = {
     (False, False): Pair,
     (False, True): BoundedPair,
@@ -383,7 +398,7 @@ def _widest(products: Iterable[Product]) -> type[Product]:
 
 
 def _fields(product: Product) -> tuple[Runs, Kind, tuple[int, int] | None, tuple[Proof, ...]]:
-    """What every product has."""
+    """Return the fields that every product has, to make another type of it."""
     return product.runs, product.kind, product.records, product.proofs
 
 
@@ -401,9 +416,9 @@ def any_of(every: Collection[Masses]) -> Product:
 
 # Proved in docs/proofs/pairs.md, Lemma attained-products.
 def kind_of(node: Node, products: Sequence[Product]) -> Kind:
-    """Return the kind of a node's largest profile: UPPER where its products are of more records.
+    """Return the kind of a node's largest profile, of kinds that are combined.
 
-    An operation that is about one record reads the mechanism of a larger group as a bound.
+    It is UPPER where a product is for a larger group than the node's neighbours differ by.
     """
     kinds = [product.kind for product in products]
     if any(product.size not in (None, node.claim.adjacency.group) for product in products):
@@ -416,8 +431,8 @@ def joint_choices(
 ) -> Iterator[tuple[Product, ...]]:
     """Choose one product of each part, in all ways that two datasets can have.
 
-    Groups differ by the same records in all parts. Where some parts are for smaller groups so is
-    the node, and what holds of larger ones is a bound.
+    Groups differ by the same records in all parts; AssumptionError where their sizes are different.
+    Where the node is about a smaller group, the products are taken as bounds.
     """
     sizes = {product.size for products in every for product in products if product.size is not None}
     if len(sizes) > 1:
@@ -434,7 +449,7 @@ def joint_choices(
 
 
 def share_group(way: Iterable[Product]) -> bool:
-    """Decide whether groups of records may be the same in all parts."""
+    """Decide whether one group of records may be that of every product, where it is for a group."""
     return len({product.records for product in way if product.records}) <= 1
 
 
@@ -442,9 +457,9 @@ def share_group(way: Iterable[Product]) -> bool:
 def composed(choice: Sequence[tuple[Product, int]]) -> Product:
     """Compose products, each with its count, into one that dominates all runs.
 
-    A product that stands for many pairs dominates them one by one, and so all of them together. One
-    run of such a family has its profile beside all others: it may come last, its pair chosen by
-    earlier outputs. Several have that of the worst choices where these can be enumerated.
+    With one run of a family at most, the product is exact where its factors are: that run may come
+    last. Several runs have the profile of the worst choices where these can be enumerated, and else
+    are UPPER. AssumptionError for a `OneWay`.
     """
     if any(isinstance(product, OneWay) for product, _ in choice):
         raise AssumptionError(
@@ -474,7 +489,7 @@ def composed(choice: Sequence[tuple[Product, int]]) -> Product:
 def _smoothed(choice: Sequence[tuple[Product, int]]) -> Product | None:
     """Compose with triangles, the worst for functions as smooth as what stands beside them.
 
-    None where no triangle is known, or for many kinds of them, which take long to find.
+    None where no triangle of a proved order is known, or for more than 8 kinds of them.
     """
     if sum(product.triangle is not None for product, _ in choice) > _MOST_TRIANGLES:
         return None
@@ -493,12 +508,15 @@ def _smoothed(choice: Sequence[tuple[Product, int]]) -> Product | None:
 
 
 def pairs_of_each_run(products: list[Product]) -> list[Product]:
-    """Reduce products to one that dominates each run, but for groups, alike in all runs."""
+    """Reduce products to one that dominates each run; keep those of groups, alike in all runs."""
     return products if len(products) == 1 or products[0].records else [maximal_product(products)]
 
 
 def maximal_product(products: list[Product]) -> Product:
-    """Make the product whose profile is the largest of these, each of one run."""
+    """Make one product of one run whose profile is the largest of these, a family of several.
+
+    AssumptionError for several products of groups.
+    """
     if len(products) == 1:
         return products[0]
     if products[0].records:

@@ -199,7 +199,7 @@ def test_more_runs_than_are_gone_through_are_bounded(laws, count, most, grown):
     """
     every, bounds = both_ways(*laws), []
     for block in (0, most):
-        limits = {"_MOST": 0, "_MOST_OF_A_BLOCK": block}
+        limits = {"_MOST_OUTCOMES": 0, "_MOST_OUTCOMES_OF_BLOCK": block}
         with mock.patch.multiple(envelopes, **limits):
             node = count * DistributionPair(*laws)
             found = Profile(products(node), node.claim).delta(at_log(grown), 12)
