@@ -1,4 +1,8 @@
-"""Closed forms give the exact profile: finite sums, one lattice, unsampled noise."""
+"""Closed forms give the exact profile: finite sums, one lattice, unsampled noise.
+
+Each is D(y) as a function of a ball y, at flint's current precision; y and losses are in nats. A
+function that needs more bits gives a wide ball or NaN.
+"""
 
 from __future__ import annotations
 
@@ -50,20 +54,27 @@ else:  # which most closed forms do not need
 #
 # Many values of the profile of a binary pair: its binomial tails as one table of sums.
 
+#: A table has about so many terms at most; of more the incomplete beta function is asked.
 _MOST_TERMS = 2**17
+#: Terms below 2^{−16} of the last bit of the whole are bounded together.
 _BINOMIAL_SPARE_BITS = 16
-_MANY = 8
+#: A table is worth its sums from so many places y on.
+_FEWEST_PLACES_OF_TABLE = 8
 
 
 def profile_for(part: Atoms, count: int, reverse: bool, times: int) -> Callable[[arb], arb]:
-    """Return `binary_profile` as a function of y, by a table of tails where it is asked often."""
-    if times < _MANY or _width(part, count) > _MOST_TERMS:
+    """Return `binary_profile` as a function of y: D(y) of `count` runs, less P(L = ∞).
+
+    The part has two finite losses. `times` is about how many y will be asked: of many the tails
+    come from one table, which is kept for flint's precision.
+    """
+    if times < _FEWEST_PLACES_OF_TABLE or _width(part, count) > _MOST_TERMS:
         return partial(binary_profile, part, count, reverse=reverse)
     return partial(_tabled, part, count, reverse)
 
 
 def _width(part: Atoms, count: int) -> float:
-    """Estimate how many terms of a binomial law are above the smallest that matters."""
+    """Estimate how many terms of P's binomial law are above the smallest that matters."""
     (p, _), _ = losses(part, False)
     share = float(p)
     return 2 * math.sqrt(2 * (ctx.prec + _BINOMIAL_SPARE_BITS) * count * share * (1 - share)) + 40
@@ -82,7 +93,7 @@ def _tabled(part: Atoms, count: int, reverse: bool, y: arb) -> arb:
 
 @lru_cache(16)
 def _tables(part: Atoms, count: int, reverse: bool, bits: int) -> tuple[arb, arb, Tails, Tails]:
-    """Compute both losses and the tails of both laws, at this precision."""
+    """Compute both losses and the tails of both laws, `bits` being flint's current precision."""
     (p0, q0), (p1, q1) = losses(part, reverse)
     tails = Tails(p0, p1, count), Tails(q0, q1, count)
     return (p0 / q0).log(), (p1 / q1).log(), *tails
@@ -91,7 +102,7 @@ def _tables(part: Atoms, count: int, reverse: bool, bits: int) -> tuple[arb, arb
 class Tails:
     """Binomial tails are Σ_{i>=j} C(k,i) a^i b^{k−i} for every j, by one table of sums.
 
-    Terms below 2^{−bits} of the whole are in one bound.
+    Terms below 2^{−bits} of the whole are in one bound, so that balls of far tails are wide.
     """
 
     def __init__(self, a: arb, b: arb, count: int) -> None:
@@ -112,21 +123,24 @@ class Tails:
         self.sums.reverse()
 
     def above(self, j: int) -> arb:
-        """The sum from j on."""
+        """Enclose the sum from j on; j is at most k, and 0 or less gives the whole."""
         if j < self.first:
             return self.below if j > 0 else self.whole
         return self.sums[min(j - self.first, len(self.sums) - 1)]
 
 
 def _term(count: int, j: int, share: arb) -> arb:
-    """C(k, j) s^j (1−s)^{k−j}"""
+    """Compute C(k, j) s^j (1−s)^{k−j}, s = `share`."""
     with ctx.extraprec(2 * count.bit_length() + 10):
         log = arb(count + 1).lgamma() - arb(j + 1).lgamma() - arb(count - j + 1).lgamma()
         return (log + j * share.log() + (count - j) * (-share).log1p()).exp()
 
 
 def _terms(term: arb, negligible: arb, count: int, j: int, odds: arb) -> tuple[list[arb], arb]:
-    """Return the terms after the j-th, C(k, j+1)/C(k, j) = (k−j)/(j+1), and bound the rest."""
+    """Return the terms after the j-th, by their ratios odds·(k−j)/(j+1), and bound the rest.
+
+    They end where one is negligible and they fall from there on.
+    """
     terms: list[arb] = []
     while j < count:
         deadline.check()
@@ -147,10 +161,12 @@ def _terms(term: arb, negligible: arb, count: int, j: int, odds: arb) -> tuple[l
 # they are less than 1 in all is what D is larger by at most (docs/proofs/losses.md, Lemma
 # one-lattice).
 
-_MOST_NODES = 2**16
-_USUAL = 100.0  # nats, for their number
+#: A lattice has at most so many nodes but for e^{−100} of the loss's law, whatever is asked.
+_MOST_NODES, _USUAL_NATS = 2**16, 100.0
+#: Masses have so many bits more than flint's precision, for the roundings of all products.
 _SPARE_BITS = 32
-_CUT_BITS = 8  # of those, for what is left out at an end
+#: Masses are cut at either end up to 2^8 units in all.
+_CUT_BITS = 8
 
 
 def lattice_form(runs: Runs, reverse: bool) -> Value | None:
@@ -159,18 +175,21 @@ def lattice_form(runs: Runs, reverse: bool) -> Value | None:
 
 
 def share_lattice(runs: Runs) -> bool:
-    """Decide if all losses are known to be on one lattice of few nodes."""
+    """Decide if all losses are known to be on one lattice, and their total on few nodes of it."""
     lattices = _lattices(runs)
     common = _common_step(tuple(lattice.apart for lattice in lattices))
     if common is None:
         return False
     strides = zip(common[1], lattices, runs, strict=True)
     squares = (k * (n * lattice.deviation) ** 2 for n, lattice, (_, k) in strides)
-    return 2 * math.sqrt(2 * _USUAL * sum(squares)) <= _MOST_NODES
+    return 2 * math.sqrt(2 * _USUAL_NATS * sum(squares)) <= _MOST_NODES
 
 
 def lattice_profile(runs: Runs, reverse: bool, y: arb) -> arb:
-    """Compute D(y) of runs on one lattice to about flint's current precision."""
+    """Compute D(y) of runs on one lattice, whose masses are off by about flint's precision.
+
+    That is absolutely: the ball of a tiny D is wide.
+    """
     nodes, missing = _law(runs, reverse, ctx.prec)
     with ctx.workprec(ctx.prec + _SPARE_BITS):
         value = nodes.profile(y)
@@ -203,7 +222,10 @@ def _common_step(apart: tuple[Exact, ...]) -> tuple[Exact, tuple[int, ...]] | No
 
 @lru_cache(8)
 def _law(runs: Runs, reverse: bool, bits: int) -> tuple[grids.Nodes, arb]:
-    """Compute the law of the loss of all runs on a lattice, and the mass missing from it."""
+    """Compute the law of the loss of all runs on a lattice, and the mass missing from it.
+
+    `bits` is flint's current precision. The runs are known to share a lattice.
+    """
     lattices = _lattices(runs)
     common = _common_step(tuple(lattice.apart for lattice in lattices))
     assert common is not None  # noqa: S101  # so it was asked
@@ -223,12 +245,12 @@ def _law(runs: Runs, reverse: bool, bits: int) -> tuple[grids.Nodes, arb]:
 
 
 def _down(x: arb, bits: int) -> int:
-    """x·2^bits, rounded down, and 0 at least."""
+    """Round x·2^bits down, to 0 at least."""
     return max(0, floor(x * arb(2) ** bits))
 
 
 def _stretched(masses: fmpz_poly, stride: int) -> fmpz_poly:
-    """f(x^stride)."""
+    """Return f(x^stride): the masses with stride−1 empty nodes between them."""
     spread: list[fmpz | int] = [0] * (stride * masses.degree() + 1)
     spread[::stride] = list[fmpz | int](masses.coeffs())
     return fmpz_poly(spread)
@@ -237,7 +259,7 @@ def _stretched(masses: fmpz_poly, stride: int) -> fmpz_poly:
 def _power(masses: fmpz_poly, count: int, bits: int) -> tuple[int, fmpz_poly]:
     """Raise masses to a count of runs: the places left out at the start, and the masses from there.
 
-    They are rounded down, and what is negligible is left out at both ends.
+    They are whole multiples of 2^{−bits}, rounded down, and what is negligible is left out.
     """
     if count == 1:
         return 0, masses
@@ -259,7 +281,7 @@ def _product(first_masses: fmpz_poly, second_masses: fmpz_poly, bits: int) -> tu
 
 
 def _negligible(masses: Sequence[fmpz]) -> int:
-    """Count how many of the first masses sum to what is negligible."""
+    """Count how many of the first masses sum to less than 2^8 units; none where all do."""
     total = fmpz(0)
     for i, mass in enumerate(masses):
         total += mass
@@ -272,14 +294,17 @@ def _negligible(masses: Sequence[fmpz]) -> int:
 #
 # Profiles of finite laws: sums over how often each outcome occurs.
 
-_SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
-_SUMMED_BESIDE = 100_000  # times the square of the others' runs
+#: Up to so many outcomes of all runs are summed one by one.
+_MOST_SUMMED = 2000
+#: Beside other runs, outcomes times the square of the others' count are so many at most.
+_MOST_SUMMED_BESIDE = 100_000
 
+#: Finite losses with the counts of their runs.
 Finite = tuple[tuple[Atoms, int], ...]
 
 
 def finite_form(runs: Runs, reverse: bool) -> Value | None:
-    """Return D of finite laws with few outcomes; else None, as grids are for more."""
+    """Return D of finite laws alone, with outcomes within the limit; None else, as grids serve."""
     finite, others = finite_and_others(runs)
     if others or not _are_within_limit(finite):
         return None
@@ -295,20 +320,21 @@ def finite_and_others(runs: Runs) -> tuple[Finite, Runs]:
 def are_few(runs: Finite, others: Runs = ()) -> bool:
     """Decide if the outcomes of all runs are so few that they are summed one by one.
 
-    Beside others, whose runs cost their square: of many the moments fall by themselves. Not those
-    of discrete Gaussian noise alone, which are summed in closed form.
+    Beside others they cost the square of the others' runs, of which many have moments that fall.
+    Discrete Gaussian noise alone and runs on one lattice count nothing, as they have closed forms.
     """
     outcomes = math.prod(part.outcomes(k) for part, k in runs)
     is_discrete_gaussian = len(others) == 1 and others[0][0].discrete_gaussian is not None
     is_closed = is_discrete_gaussian or share_lattice(others)
     count = 0 if is_closed else sum(k for _, k in others)
-    return outcomes <= _SUMMED and outcomes * count**2 <= _SUMMED_BESIDE
+    return outcomes <= _MOST_SUMMED and outcomes * count**2 <= _MOST_SUMMED_BESIDE
 
 
 def conditioned_profile(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
-    """Compute P(ℓ = ∞) + Σ p D(y − ℓ) over finite outcomes, beside others of profile D.
+    """Compute P(ℓ = ∞) + Σ p D(y − ℓ) over finite outcomes, beside others of profile D = `rest`.
 
-    The places are known to more bits, as D may fall by many orders of magnitude.
+    P(ℓ = ∞) is that of the finite laws alone. Places y − ℓ have twice flint's bits, as D may fall
+    by many orders of magnitude.
     """
     with ctx.workprec(2 * ctx.prec):
         places = [(p, y - loss) for p, loss in _weighed(runs, reverse, ctx.prec)]
@@ -323,12 +349,15 @@ def _are_within_limit(runs: Finite) -> bool:
 
 
 def _most_run(runs: Finite) -> tuple[Atoms, int] | None:
-    """The binary part that is run most often."""
+    """Return the binary part that is run most often with its count; None where there is none."""
     return max((run for run in runs if run[0].is_binary), key=lambda run: run[1], default=None)
 
 
 def _profile(runs: Finite, reverse: bool, y: arb) -> arb:
-    """Sum (p − e^y q)₊ over the outcomes of all runs by counts, one binary part in closed form."""
+    """Sum (p − e^y q)₊ over the outcomes of all runs, and add P(L = ∞).
+
+    Of many outcomes the binary part that is run most often is taken in closed form.
+    """
     binary = _most_run(runs)
     if binary is None or are_few(runs):
         every = _outcomes(runs, reverse, ctx.prec)
@@ -367,19 +396,22 @@ def _outcomes(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
 # which e^{l/2} D_G(y−l) is integrated against, D_G the profile of the Gaussian noise
 # (docs/proofs/losses.md, Lemmas few-laplace and laplace-beside).
 
-Noise = tuple[tuple[Exact, int], ...]  # shifts, and how often each is run
+#: Shifts Δ/b, and how often each is run.
+Noise = tuple[tuple[Exact, int], ...]
 
-_TERMS, _TERMS_BESIDE = 10_100, 100  # of Laplace noise, and beside Gaussian noise, which falls
+#: Knots times runs of Laplace noise are so many at most, by itself and beside Gaussian noise, where
+#: contours are short.
+_MOST_TERMS_ALONE, _MOST_TERMS_BESIDE = 10_100, 100
 
 
 def unsampled_form(runs: Runs, reverse: bool) -> Value | None:
     """Return D of few runs of unsampled Laplace noise, also beside Gaussian noise; else None.
 
-    Both directions have the same.
+    Both directions have the same D, so that `reverse` is not read.
     """
     shifts, ratio = _unsampled(runs) or ((), Fraction(0))
     counts = [k for _, k in shifts]
-    most = _TERMS if ratio == 0 else _TERMS_BESIDE
+    most = _MOST_TERMS_ALONE if ratio == 0 else _MOST_TERMS_BESIDE
     is_few = 0 < math.prod(k + 1 for k in counts) * sum(counts) <= most
     return partial(profile, shifts, ratio) if is_few else None
 
@@ -398,9 +430,9 @@ def _unsampled(runs: Runs) -> tuple[Noise, Exact] | None:
 
 
 def profile(noise: Noise, ratio: Exact, y: arb) -> arb:
-    """Compute D(y) of unsampled noise by sums over knots.
+    """Compute D(y) of unsampled noise by sums over knots, `ratio` = (Δ/σ)² of the Gaussian noise.
 
-    Without Gaussian noise |y| is to be below the largest loss.
+    Without Gaussian noise, ratio 0, |y| is to be below the largest loss, as callers see to.
     """
     shifts, counts = [BALL.number(s) for s, _ in noise], [k for _, k in noise]
     top = sum((k * s for s, k in zip(shifts, counts, strict=True)), arb(0))
@@ -424,7 +456,10 @@ def profile(noise: Noise, ratio: Exact, y: arb) -> arb:
 
 @lru_cache(16)
 def _knots(counts: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
-    """List for all j (Σ ±1 of each kind, the coefficients of Π C(k, j) (2+x)^{k−j}(2−x)^j)."""
+    """List the knots of all choices of j_i <= k_i: the numbers 2j_i − k_i, and coefficients.
+
+    These are of Π C(k_i, j_i) (2+x)^{k_i−j_i}(2−x)^{j_i}, from the constant on.
+    """
     above, below, knots = fmpz_poly([2, 1]), fmpz_poly([2, -1]), []
     for chosen in itertools.product(*(range(k + 1) for k in counts)):
         deadline.check()
@@ -437,7 +472,7 @@ def _knots(counts: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
 
 
 def _integrals(start: arb, end: arb, count: int) -> tuple[list[arb], list[arb]]:
-    """Compute ∫ e^{±u/2} u^{m−1}/(m−1)! du from start to end, for 1 <= m <= count."""
+    """Compute ∫ e^{±u/2} u^{m−1}/(m−1)! du from start to end, for 1 <= m <= count, both signs."""
     ups, downs = (end / 2).exp(), (start / 2).exp()
     rising, falling = [2 * (ups - downs)], [2 * (1 / downs - 1 / ups)]
     high, low = arb(1), arb(1)
@@ -449,7 +484,7 @@ def _integrals(start: arb, end: arb, count: int) -> tuple[list[arb], list[arb]]:
 
 
 def _smoothed(v: arb, end: arb, mu: arb, count: int) -> tuple[list[arb], list[arb]]:
-    """Compute ∫ e^{±u/2} u^{m−1}/(m−1)! Φ((u−v)/μ ± μ/2) du from 0 to end, by parts.
+    """Compute ∫ e^{±u/2} u^{m−1}/(m−1)! Φ((u−v)/μ ± μ/2) du from 0 to end, by parts, both signs.
 
     e^{±u/2}φ((u−v)/μ ± μ/2) = e^{±v/2−μ²/8}φ((u−v)/μ), of which the powers' integrals are known.
     """
@@ -497,7 +532,7 @@ def proved_form(runs: Runs, reverse: bool) -> tuple[Value, Proof] | None:
     return kinds.pop().form_of_runs(runs, reverse) if len(kinds) == 1 else None
 
 
-#: Of losses of several classes; the one with the most digits for its time comes first.
+#: Forms of losses of several classes, with their proofs; the quickest for its digits comes first.
 _FORMS: tuple[tuple[Callable[[Runs, bool], Value | None], Proof], ...] = (
     (unsampled_form, LAPLACE),
     (finite_form, FINITE),
@@ -512,7 +547,10 @@ _FORMS: tuple[tuple[Callable[[Runs, bool], Value | None], Proof], ...] = (
 
 @dataclass(eq=False)
 class ClosedForm:
-    """A closed form strategy knows D as a function of y, at the time of about so many nodes."""
+    """A closed form strategy knows D as a function of y.
+
+    A value takes the time of about so many `nodes` of a contour.
+    """
 
     runs: DirectedRuns
     formula: Value
@@ -520,16 +558,16 @@ class ClosedForm:
     nodes: float = 0.0
 
     def cost(self, digits: float) -> float:
-        """About as many nodes as a value takes the time of: its digits are cheap."""
+        """Return the nodes that a value takes the time of, whatever the digits: these are cheap."""
         return self.nodes
 
     def value(self, y: arb) -> arb:
-        """D(y); NaN where more bits are needed."""
+        """Compute D(y) at flint's current precision; NaN or a wide ball where more is needed."""
         end = self.runs.beyond_largest_loss(y)
         return self.formula(y) if end is None else end
 
     def delta(self, y: Number, digits: float) -> arb:
-        """Compute D(y) to so many digits, at growing precision."""
+        """Compute D(y) to so many digits, at growing precision; PrecisionError if none has them."""
         return at_digits(lambda: self.value(y()), digits, lambda: f"δ at ε = {float_of(y):.6g}")
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
@@ -542,9 +580,12 @@ class ClosedForm:
         return decided_by_digits(roughly, bound)
 
     def root(self, delta: Fraction, digits: float) -> arb:
-        """Enclose the root of D = δ between points at which balls decide, at growing precision."""
+        """Enclose the root of D = δ between points at which balls decide, at growing precision.
+
+        0 <= δ < D(0) is known. PrecisionError where no precision has the digits.
+        """
         root = None
-        for bits in (bits_for(0), *precisions(digits)):  # at few first: many are asked for seldom
+        for bits in (bits_for(0), *precisions(digits)):  # few first: many are seldom needed
             with ctx.workprec(bits):
                 goal = ball(delta)
                 if self.runs.have_an_end:  # a moment costs more than a value of D

@@ -1,4 +1,8 @@
-"""A few runs of Laplace noise on samples have a profile by contours about the ends of the loss."""
+"""A few runs of Laplace noise on samples have a profile by contours about the ends of the loss.
+
+s = c + iT is a place of a contour, z = 1 + s the order there, or −s if reversed. What is proved is
+balls at the path's precision; an estimate is float64 and steers. Wants and losses are in nats.
+"""
 
 from __future__ import annotations
 
@@ -35,27 +39,38 @@ if TYPE_CHECKING:
 # F(z) = e^{zL₁}A(z) + e^{zL₀}B(z), A and B nearly constant (docs/proofs/losses.md, Lemma
 # laplace-ends).
 
-_FEW_TERMS = 64  # of a continued fraction, up to which it is as quick as a series
-_MOST_TERMS = {True: 96, False: 1024}  # where the gap is narrow, or not
-_NARROW = 0.4
+#: A continued fraction of so many terms at most is as quick as a series.
+_FEW_TERMS = 64
+#: It has so many terms at most where the gap is narrow, and where it is not.
+_MOST_TERMS = {True: 96, False: 1024}
+#: A gap below this is narrow: the series falls as its powers.
+_NARROW_GAP = 0.4
+#: Numbers of terms are of these, and bits multiples of 32, so that few polynomials serve many z.
 _LENGTHS = frozenset(m * 2**n for m in (2, 3) for n in range(2, 16))
-_ROUND_BITS = 32  # few polynomials serve many places
-_END_SPARE = 16  # bits
+_MULTIPLE_OF_BITS = 32
+#: Polynomials have so many bits more than cancel.
+_END_SPARE_BITS = 16
+#: A number that is a divisor in float64 is at least this.
 _TINY = 1e-290
+#: Bounds are worked out at this many bits.
 _BOUND_BITS = 64
 
+#: N_n and p_n of a continued fraction as polynomials, and the norm h_n.
 Fraction = tuple[arb_poly, arb_poly, arb]
 
 
 @dataclass(frozen=True)
 class Places:
-    """Places are some z in a row off the real axis, the first of them mostly the nearest to 0."""
+    """Places are some orders z in a row off the real axis.
+
+    The first of them is mostly the nearest to 0, which costs time alone where it is not.
+    """
 
     orders: list[acb]
 
     @cached_property
     def ratios(self) -> list[acb]:
-        """Γ(½−z)/Γ(−z)."""
+        """Γ(½−z)/Γ(−z) at each place."""
         return [(0.5 - z).gamma() * (-z).rgamma() for z in self.orders]
 
 
@@ -63,7 +78,8 @@ class Places:
 class LossEnd:
     """An end L of the loss has e^{zL}(atom ± Σ c_m e^{−(m+½)L}/(z−m−½)) in F(z), c_m >= 0.
 
-    `density` is Σ c_m e^{−(m+½)L}; `gap` is 1−x, x = (1−γ)e^{−L}.
+    `density` is Σ c_m e^{−(m+½)L}; `gap` is 1−x, x = (1−γ)e^{−L}, and 1 where nothing is sampled.
+    The sign is that of the sum.
     """
 
     loss: arb
@@ -73,7 +89,7 @@ class LossEnd:
     sign: int
 
     def at(self, places: Places) -> list[acb]:
-        """Compute what e^{zL} is multiplied by at these z."""
+        """Compute what e^{zL} is multiplied by at these z, at flint's current precision."""
         scale = self.sign * self.density
         return [self.atom + scale * share for share in self._shares(places)]
 
@@ -93,8 +109,8 @@ class LossEnd:
 
     @property
     def _most_terms(self) -> int:
-        """Of the fraction: more are too many beside the series, which falls as the gap's powers."""
-        return _MOST_TERMS[bool(self.gap < _NARROW)]
+        """The most terms of the fraction: more are too many beside the series."""
+        return _MOST_TERMS[bool(self.gap < _NARROW_GAP)]
 
     def _by_series(self, places: Places, terms: int, lost: int) -> list[acb]:
         """Compute 2√π g^{3/2}x^{z−½} Γ(½−z)/Γ(−z) − 2g Σ g^n(−z)_n/(½)_n, g the gap."""
@@ -121,7 +137,7 @@ class LossEnd:
             return acb_within(geometric_tail(first, ratio))
 
     def _series_length(self, places: Places) -> tuple[int, int]:
-        """Estimate how many terms of the series suffice, and how many bits cancel; float64."""
+        """Estimate how many terms of the series suffice, and how many bits cancel."""
         goal, gap = ctx.prec * math.log(2), max(float(self.gap.mid()), _TINY)
         first, last = complex(places.orders[0]), complex(places.orders[-1])
         far, terms, size = abs(last), 0, math.log(2 * gap)
@@ -129,7 +145,7 @@ class LossEnd:
             deadline.check()
             size += math.log(gap * max(abs(terms - first), abs(terms - last)) / (terms + 0.5))
             terms += 1
-        return terms, _rounded(_END_SPARE - far * math.log1p(-gap) / math.log(2))
+        return terms, _rounded(_END_SPARE_BITS - far * math.log1p(-gap) / math.log(2))
 
     def _series(self, terms: int, bits: int) -> arb_poly:
         """Expand Σ g^n(−z)_n/(½)_n for n < terms as a polynomial in z."""
@@ -144,6 +160,7 @@ class LossEnd:
 
     @cached_property
     def _known(self) -> dict[tuple[int, int], arb_poly]:
+        """The series that were expanded, by terms and bits."""
         return {}
 
     def _by_fraction(self, places: list[acb], terms: int, bits: int) -> list[acb]:
@@ -160,9 +177,9 @@ class LossEnd:
         return values
 
     def _fewest(self, z: acb) -> tuple[int, int]:
-        """Estimate how many terms of the fraction suffice at z, and how many bits cancel; float64.
+        """Estimate how many terms of the fraction suffice at z, and how many bits cancel.
 
-        More than are worth while where it takes more.
+        It stops at more than `_most_terms` where these are not enough.
         """
         goal, x = ctx.prec * math.log(2), max(float((1 - self.gap).mid()), _TINY)
         at = (1 - x) * (complex(z) - 0.5)
@@ -177,7 +194,7 @@ class LossEnd:
             beside = terms * (terms + 0.5) * x
             known += 2 * math.log(abs(ratio)) - math.log(beside)
             lost += math.log(without_signs / abs(ratio))
-        return terms, _rounded(_END_SPARE + lost / math.log(2))
+        return terms, _rounded(_END_SPARE_BITS + lost / math.log(2))
 
     def _fraction(self, terms: int, bits: int) -> Fraction:
         """Compute N_n, p_n and h_n, in gap·t, by Meixner's recurrence.
@@ -201,15 +218,17 @@ class LossEnd:
 
     @cached_property
     def _fractions(self) -> dict[tuple[int, int], Fraction]:
+        """The fractions that were worked out, by terms and bits."""
         return {}
 
     def most(self, height: arb) -> arb:
-        """Bound it for |Im z| >= height."""
+        """Bound the modulus of what e^{zL} is multiplied by for |Im z| >= height."""
         return self.atom + self.density / height
 
 
 def _rounded(bits: float) -> int:
-    return _ROUND_BITS * math.ceil(bits / _ROUND_BITS)
+    """Round bits up to a multiple of 32."""
+    return _MULTIPLE_OF_BITS * math.ceil(bits / _MULTIPLE_OF_BITS)
 
 
 def ends(part: LaplaceLoss) -> tuple[LossEnd, LossEnd]:
@@ -229,11 +248,15 @@ def ends(part: LaplaceLoss) -> tuple[LossEnd, LossEnd]:
 #
 # Π (low_i + high_i)^{k_i}, as far as its terms' total losses lie on one side of some place.
 
+#: e^{zL₀}B(z) and e^{zL₁}A(z) of each F at one z.
 Terms = list[tuple[acb, acb]]
 
 
 def ways(counts: Sequence[int]) -> int:
-    """Count the sums of terms that are taken at a node: the kind run most often is summed up."""
+    """Count the sums of terms at a node: one for each way in which all kinds but one fall.
+
+    That is the kind that is run most often.
+    """
     return math.prod(k + 1 for k in sorted(counts)[:-1])
 
 
@@ -258,7 +281,7 @@ def side(terms: Terms, counts: list[int], below: list[int], aside: int) -> acb:
 
 
 def _powers(first: acb, second: acb, count: int, length: int) -> list[acb]:
-    """C(k,j) x^{k−j} y^j for j < length."""
+    """Compute C(k,j) x^{k−j} y^j for j < length <= k+1."""
     down = list(itertools.accumulate(itertools.repeat(first, count), mul, initial=acb(1)))
     up = itertools.accumulate(itertools.repeat(second, length - 1), mul, initial=acb(1))
     ways = _binomials(count)[:length]
@@ -267,12 +290,13 @@ def _powers(first: acb, second: acb, count: int, length: int) -> list[acb]:
 
 @lru_cache(64)
 def _binomials(count: int) -> list[fmpz]:
+    """Return C(k, j) for 0 <= j <= k."""
     return [fmpz(math.comb(count, j)) for j in range(count + 1)]
 
 
 @lru_cache(64)
 def _first_ways(count: int, length: int) -> arb_poly:
-    """Σ C(k,j) x^j over j < length."""
+    """Return the polynomial Σ C(k,j) x^j over j < length."""
     return arb_poly(_binomials(count)[:length])
 
 
@@ -288,28 +312,47 @@ def _first_ways(count: int, length: int) -> arb_poly:
 if TYPE_CHECKING:
     LaplaceRuns = tuple[tuple[LaplaceLoss, int], ...]
 
-_SPARE = 24  # bits
-_APART, _FARTHEST = 2, 12  # c is a power of 2 between 2^−12 and 2^12
-_MATRIX = 8  # times as much as its bits is a number in a matrix
-_GUARD = 30  # bits of those asked for that are not needed
-_LOST = 30.0  # nats, up to which the terms of F^k may be larger than it
-_LOST_BITS = math.ceil(_LOST / math.log(2))
+#: A path is worked out with so many bits more than are wanted and cancel.
+_SPARE_BITS = 24
+#: c is a power of 2 between 2^{−12} and 2^{12}: every second of the shifts 2^{j/2}, so that nearby
+#: y share a path.
+_SHIFTS_APART, _FARTHEST = 2, 12
+#: A number in a matrix takes so many times its bits of memory.
+_MEMORY_OF_A_BIT = 8
+#: A value has so many bits less than flint's precision, as callers ask with a reserve.
+_RESERVE_BITS = 30
+#: The terms of Π F^k may be e^30 times larger than it where rays begin.
+_MOST_NATS_LOST = 30.0
+_MOST_BITS_LOST = math.ceil(_MOST_NATS_LOST / math.log(2))
+#: Moments in bounds are off by e^{−30} of them.
 _BOUND_NEED = 30.0
-_MOST_NODES = 40_000
-_MOST_RUNS = 300  # beyond which moments fall by themselves
-_MOST_CHOICES = 1000  # of several kinds of runs
-_MOST_BLOCKS = 400
-_BLOCK = 16  # nodes of a ray that are worked out together
-_SLANT = 0.7  # half the height of the strip about u, below π/4
-_AROUND = 12.0  # nats that bounds of the strip are larger by
-_WIDE = 2.0  # half a panel of the straight part, over the height of its ellipse
-_ELLIPSE = rounded_down(1 / _WIDE + math.sqrt(1 + _WIDE**-2))  # never wider than the bounds are for
-_FIRST = 12.0  # the most that an exponent grows in the disc about c+iT
-_HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
+#: T, in units of an order, is at most about so much.
+_FARTHEST_TOP = 40_000
+#: More runs than these have moments that fall by themselves.
+_MOST_RUNS = 300
+#: Ways in which all kinds but one fall are so many at most.
+_MOST_CHOICES = 1000
+#: A ray has so many blocks at most, else its value is NaN; each has 16 nodes, worked out together.
+_MOST_BLOCKS, _BLOCK = 400, 16
+#: Half the height of the strip about u, in radians below π/4.
+_SLANT = 0.7
+#: The bounds of that strip are taken to be e^12 times larger than what is summed.
+_NATS_OF_STRIP = 12.0
+#: Half a panel of the straight part, over the height of its ellipse.
+_WIDE = 2.0
+#: The half axes' sum of that ellipse over half a panel, rounded down, as wider has no bound.
+_ELLIPSE = rounded_down(1 / _WIDE + math.sqrt(1 + _WIDE**-2))
+#: An exponent grows by at most so many nats in the disc about c+iT.
+_MOST_GROWTH_IN_DISC = 12.0
+#: The height of the ellipse is chosen from these shares of c.
+_HEIGHTS = [0.8 * 2.0**-j for j in range(8)]
 
 
 def laplace_form(runs: LaplaceRuns, reverse: bool) -> Value | None:
-    """Return D of few runs of Laplace noise alone, what is run most often last; else None."""
+    """Return D of few runs of Laplace noise alone; None of many.
+
+    The kind that is run most often is put last, as a `Path` wants it.
+    """
     counts = [k for _, k in runs]
     if sum(counts) > _MOST_RUNS or ways(counts) > _MOST_CHOICES:
         return None
@@ -317,27 +360,33 @@ def laplace_form(runs: LaplaceRuns, reverse: bool) -> Value | None:
 
 
 def some_runs(runs: LaplaceRuns, reverse: bool, y: arb) -> arb:
-    """Compute D(y) of some runs of Laplace noise at flint's current precision."""
+    """Compute D(y) of some runs of Laplace noise to flint's precision less a reserve.
+
+    NaN where more bits are needed, or the rays are too long. LimitError for too many terms.
+    """
     if y >= _largest(runs, reverse):
         return arb(0)
     if y <= -_largest(runs, not reverse):
         return -y.expm1()
     saddle = _moments(runs, reverse).saddle(float(y.mid()))
-    chosen = max(-_FARTHEST, min(round(saddle / _APART), _FARTHEST))
-    return _path(runs, reverse, chosen * _APART, ctx.prec).profile(y)
+    chosen = max(-_FARTHEST, min(round(saddle / _SHIFTS_APART), _FARTHEST))
+    return _path(runs, reverse, chosen * _SHIFTS_APART, ctx.prec).profile(y)
 
 
 def _largest(runs: LaplaceRuns, reverse: bool) -> arb:
+    """Enclose the largest loss of all runs."""
     return sum((k * part.largest(reverse) for part, k in runs), arb(0))
 
 
 @lru_cache(16)
 def _moments(runs: LaplaceRuns, reverse: bool) -> Moments:
+    """Make the moments of these runs, which are remembered."""
     return Moments(runs, reverse)
 
 
 @lru_cache(8)
 def _path(runs: LaplaceRuns, reverse: bool, saddle: int, bits: int) -> Path:
+    """Make the path of c = 2^{saddle/2}, `bits` being flint's current precision."""
     return Path(runs, reverse, shift(saddle), bits)
 
 
@@ -357,7 +406,10 @@ class Split:
 
 @dataclass(frozen=True)
 class Path:
-    """A path goes from c up to c+iT, and from there slantwise to either side."""
+    """A path goes from c up to c+iT, and from there slantwise to either side.
+
+    It keeps what it has summed of the runs, for every y that is asked at `bits` of precision.
+    """
 
     runs: LaplaceRuns
     reverse: bool
@@ -365,7 +417,10 @@ class Path:
     bits: int
 
     def profile(self, y: arb) -> arb:
-        """Compute D(y); where y may be on an atom, by D there: it changes by at most 1 per unit."""
+        """Compute D(y); where y may be on an atom, by D there: it changes by at most 1 per unit.
+
+        NaN where balls don't tell the next atom on the left from the place.
+        """
         with ctx.workprec(self.work):
             split = self._split(y)
             if not split.near.get(-1, arb(1)) > 0:
@@ -418,42 +473,45 @@ class Path:
 
     @property
     def a(self) -> float:
-        """Re z where Re s = c."""
+        """The real part of the order z where Re s = c."""
         return self._order(self.c)
 
     def _order(self, shift: float) -> float:
+        """Return Re z where Re s = `shift`."""
         return -shift if self.reverse else 1 + shift
 
     def _log_moment(self, order: float) -> float:
+        """Estimate log M at a real order."""
         return sum(k * float(part.float_moments(np.array([order]))[0][0]) for part, k in self.runs)
 
     @cached_property
     def _want(self) -> float:
-        return max(self.bits - _GUARD, _GUARD) * math.log(2)
+        """The nats by which an error is to be below D: the bits less a reserve, 30 at least."""
+        return max(self.bits - _RESERVE_BITS, _RESERVE_BITS) * math.log(2)
 
     @cached_property
     def top(self) -> float:
         """Estimate T, from which on the terms cancel few digits."""
         height = 1.0
-        while self._log_lost(height) > _LOST and height < _MOST_NODES:
+        while self._log_lost(height) > _MOST_NATS_LOST and height < _FARTHEST_TOP:
             deadline.check()
             height *= 1.25
         return rounded_down(height)
 
     @cached_property
     def _lost(self) -> float:
-        """How many nats cancel."""
+        """How many nats cancel on the rays."""
         return max(self._log_lost(self.top), 0.0)
 
     def _log_lost(self, height: float) -> float:
-        """log of the terms' bound at this height over the moment; float64."""
+        """Estimate log of the terms' bound at this height over M(c)."""
         with ctx.workprec(_BOUND_BITS):
             return float(self._terms_bound(arb(height)).log().mid()) - self._log_moment(self.a)
 
     @cached_property
     def work(self) -> int:
-        """Bits at which all is worked out."""
-        return math.ceil((self._want + self._lost) / math.log(2)) + _SPARE
+        """The bits at which all is worked out."""
+        return math.ceil((self._want + self._lost) / math.log(2)) + _SPARE_BITS
 
     @cached_property
     def panels(self) -> tuple[int, float, int]:
@@ -470,7 +528,7 @@ class Path:
         return 2 * _WIDE * height * panels
 
     def _nodes(self, height: float) -> int:
-        """Count the nodes of a panel whose ellipse is so high.
+        """Estimate the nodes of a panel whose ellipse is so high, as many at any y.
 
         About the saddle M(s)e^{−ys} grows evenly.
         """
@@ -482,24 +540,25 @@ class Path:
 
     @property
     def _end_bits(self) -> int:
-        return 3 * (self.bits + _SPARE + _LOST_BITS)
+        """The bits of the ends of the loss, which serve places of twice the path's bits."""
+        return 3 * (self.bits + _SPARE_BITS + _MOST_BITS_LOST)
 
     @cached_property
     def _ends(self) -> list[tuple[LossEnd, LossEnd]]:
-        """Of each kind that at which the loss is least and that at which it is largest."""
+        """The end of each kind at which the loss is least, and that at which it is largest."""
         with ctx.workprec(self._end_bits):
             kind_ends = [ends(part) for part, _ in self.runs]
             return [(high, low) if self.reverse else (low, high) for low, high in kind_ends]
 
     @cached_property
     def _losses(self) -> list[tuple[arb, arb]]:
-        """What e^s is raised to at these."""
+        """What e^s is raised to at these ends: the losses of the direction that is asked."""
         sign = -1 if self.reverse else 1
         return [(sign * low.loss, sign * high.loss) for low, high in self._ends]
 
     @cached_property
     def _extremes(self) -> tuple[arb, arb]:
-        """The least and the largest total loss."""
+        """The least and the largest total loss, in the direction that is asked."""
         low, high = (
             sum((k * loss for k, loss in zip(self._counts, losses, strict=True)), arb(0))
             for losses in zip(*self._losses, strict=True)
@@ -507,10 +566,11 @@ class Path:
         return low, high
 
     def _z(self, s: acb) -> acb:
+        """Return the order z at s."""
         return -s if self.reverse else 1 + s
 
     def _moment(self, shift: float) -> arb:
-        """M at a real shift, to a few digits."""
+        """Enclose M at a real shift, to a few digits."""
         with ctx.workprec(_BOUND_BITS):
             moment = arb(1)
             for part, k in self.runs:
@@ -520,7 +580,7 @@ class Path:
     # --- from c to c+iT, where M is a sum over nodes
 
     def _straight(self, y: arb) -> arb:
-        """Integrate Re M(s)e^{−ys}/(s(s+1)) over the straight part."""
+        """Integrate Re M(s)e^{−ys}/(s(s+1)) over the straight part, error included."""
         panels, height, count = self.panels
         half = _WIDE * arb(height)
         rows = acb_mat(1, panels, [acb(0, -y * half * (2 * i + 1)).exp() for i in range(panels)])
@@ -551,11 +611,12 @@ class Path:
         return acb_mat(moments)
 
     def _check(self, terms: int) -> None:
-        runs, bits = sum(self._counts), terms * _MATRIX * self.work
+        """Raise LimitError for matrices of so many terms that are more bits than "contour" has."""
+        runs, bits = sum(self._counts), terms * _MEMORY_OF_A_BIT * self.work
         limits.check("contour", bits, f"the profile of {runs} runs, bits of its terms")
 
     def _moments_at(self, sample: Sample, middles: list[arb], places: list[arb]) -> list[list[acb]]:
-        """Compute F at a+it, t the sum of one of each, by one product of matrices."""
+        """Compute F at a+it, t the sum of a middle and a place, by one product of matrices."""
         sign, off = -1 if self.reverse else 1, within(sample.error)
         outer = [[acb(0, sign * t * loss).exp() for loss in sample.losses] for t in middles]
         inner = [
@@ -582,6 +643,7 @@ class Path:
 
     @cached_property
     def _at_heights(self) -> tuple[arb, arb]:
+        """M at the least and the largest real part of the panels' ellipses."""
         height = self.panels[1]
         return self._moment(self.c - height), self._moment(self.c + height)
 
@@ -590,8 +652,8 @@ class Path:
     def _ray(self, split: Split, aside: int) -> arb:
         """Integrate Im of the terms below y on the right ray, or of the others on the left.
 
-        A trapezoidal sum over u, by blocks up to where the terms are small enough; NaN where they
-        are not.
+        `aside` is 1 for the right ray and −1 for the left one. It is a trapezoidal sum over u, by
+        blocks up to where the terms are small enough; NaN where 400 blocks are not enough.
         """
         total, y = arb(0), split.place
         if aside not in split.near:
@@ -609,8 +671,8 @@ class Path:
 
     @cached_property
     def _step(self) -> float:
-        """Of u, for an error of what is wanted."""
-        return rounded_down(2 * math.pi * _SLANT / (self._want + self._lost + _AROUND))
+        """The step of u, for about the error that is wanted."""
+        return rounded_down(2 * math.pi * _SLANT / (self._want + self._lost + _NATS_OF_STRIP))
 
     @cached_property
     def _disc(self) -> tuple[float, arb]:
@@ -621,7 +683,7 @@ class Path:
         low, high = self._extremes
         slanted = (math.pi / 4 - _SLANT) / math.sin(_SLANT)
         grown = math.exp(-slanted * math.cos(_SLANT)) / slanted
-        reach = min(self.corner / 2, _FIRST / float((high - low).mid()))
+        reach = min(self.corner / 2, _MOST_GROWTH_IN_DISC / float((high - low).mid()))
         with ctx.workprec(_BOUND_BITS):
             scale, slant = rounded_down(reach / grown), arb(_SLANT)
             turned = (arb.pi() / 4 - slant) / slant.sin()
@@ -642,11 +704,12 @@ class Path:
 
     @cached_property
     def _sums(self) -> dict[tuple[int, int], tuple[list[int], list[tuple[acb, acb]]]]:
-        """Of each block those that were asked for last."""
+        """The sums of each block by ray and block, with the split that was asked for last."""
         return {}
 
     @cached_property
     def _on_rays(self) -> dict[tuple[int, int], list[tuple[acb, acb, Terms]]]:
+        """The nodes of each block that was asked for, by ray and block."""
         return {}
 
     def _nodes_on(self, aside: int, i: int) -> Iterator[tuple[acb, acb, Terms]]:
@@ -662,13 +725,13 @@ class Path:
             yield s, weight, [(low[j], high[j]) for low, high in ends]
 
     def _term(self, end: LossEnd, places: Places) -> list[acb]:
-        """e^{zL}A(z), one of the two terms of an F."""
+        """Compute e^{zL}A(z), one of the two terms of an F, at each place."""
         deadline.check()
         values = zip(places.orders, end.at(places), strict=True)
         return [(z * end.loss).exp() * value for z, value in values]
 
     def _along(self, n: int) -> tuple[arb, arb]:
-        """v = σe^{u−e^{−u}} and dv/du at the n-th node."""
+        """Compute v = scale·e^{u−e^{−u}} and dv/du at the n-th node, counted from the first."""
         deadline.check()
         u = arb(self._step) * (n + self._first_node)
         fallen = (-u).exp()
@@ -677,16 +740,16 @@ class Path:
 
     @cached_property
     def _first_node(self) -> int:
-        """Below it all is too near c+iT to count."""
-        most = self._want + self._lost + _AROUND
+        """The multiple of the step at the first node: before it all is too near c+iT to count."""
+        most = self._want + self._lost + _NATS_OF_STRIP
         return -math.floor(math.log(most) / self._step)
 
     def _scale(self, y: arb, height: arb) -> arb:
-        """A bound of all the terms' moduli on Re s = c, at this height or above, times e^{−cy}."""
+        """Bound all the terms' moduli on Re s = c, at this height or above, times e^{−cy}."""
         return self._terms_bound(height) * (-arb(self.c) * y).exp()
 
     def _terms_bound(self, height: arb) -> arb:
-        """Bound Π of the sums of the moduli of both terms of F, each to its power."""
+        """Bound Π (|e^{zL₀}B| + |e^{zL₁}A|)^k on Re s = c, at this height or above."""
         bound, a = arb(1), arb(self.a)
         for (_, k), (low, high) in zip(self.runs, self._ends, strict=True):
             first, last = ((a * end.loss).exp() * end.most(height) for end in (low, high))
@@ -708,7 +771,10 @@ class Path:
             return edges / (2 * arb.pi() * slant / arb(self._step)).expm1() + before * near
 
     def _beyond(self, y: arb, i: int, near: arb) -> arb:
-        """Bound what lies beyond the i-th block: dv/du <= 2v, and v grows by e^h at least."""
+        """Bound what lies beyond the i-th block: dv/du <= 2v, and v grows by e^h at least.
+
+        ∞ where dv/du may be more than 2v. `near` is how far off the next atom is.
+        """
         with ctx.workprec(_BOUND_BITS):
             v, rate = self._along((i + 1) * _BLOCK - 1)
             if not rate <= 2 * v:

@@ -1,4 +1,8 @@
-"""Laws on a grid of losses give the profile, by cells and their convolution."""
+"""Laws on a grid of losses give the profile, by cells and their convolution.
+
+Losses and steps are in nats, `need` too: what is left out is about e^{−need}. Masses are P's, of
+the direction that is asked. An estimate is float64 and steers; the rest is proved.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,8 @@ else:
 #
 # P-masses at equally spaced losses, and their profile: two sums from each node on.
 
-_BLOCK = 256  # nodes that are summed at once
+#: So many nodes are summed at once; it costs time alone.
+_BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +61,19 @@ class Nodes:
     bits: int
 
     def profile(self, y: arb) -> arb:
-        """Compute Σ p(1 − e^{y−ℓ}) over ℓ > y, from the best node where balls can't decide."""
+        """Compute Σ p(1 − e^{y−ℓ}) over ℓ > y, from the best node where balls can't decide.
+
+        It is the profile's value without P(L = ∞).
+        """
         at = (y - self.first) / self.step
         lowest, highest = map(self._place, ends_of(at))
         return BALL.maximum(*(self._beyond(j, y) for j in range(lowest, highest + 1)))
 
     def _place(self, at: arb) -> int:
-        """The first node beyond this place, counted in steps."""
+        """Return the first node beyond a place that is counted in steps; it steers alone.
+
+        Any node gives at most the profile, and the best one gives it.
+        """
         return max(0, min(int(float(at.floor())) + 1, len(self.masses)))
 
     def _beyond(self, j: int, y: arb) -> arb:
@@ -94,7 +105,7 @@ class Nodes:
 class Masses(NamedTuple):
     """Masses are the P-masses of some runs at the nodes from `first` on, rounded up, times 2^bits.
 
-    `cut` is at least the mass of all other nodes.
+    `cut` is at least the mass of all other nodes, times 2^bits too.
     """
 
     first: int
@@ -104,15 +115,18 @@ class Masses(NamedTuple):
 
 @dataclass(frozen=True)
 class Products:
-    """Products of masses leave out at either end what sums to `most` at most, times 2^bits."""
+    """Products of masses leave out at either end what sums to `most` at most, times 2^bits.
+
+    More than `most_nodes` are refused by a PrecisionError that says `refused`.
+    """
 
     bits: int
     most: int
     most_nodes: int
-    refused: str  # what is said of more nodes
+    refused: str
 
     def power(self, masses: Masses, count: int) -> Masses:
-        """Compute the masses of so many runs."""
+        """Compute the masses of `count` >= 1 runs."""
         if count == 1:
             return masses
         half = self.power(masses, count // 2)
@@ -138,7 +152,7 @@ class Products:
         return Masses(first_masses.first + second_masses.first + first, kept, cut)
 
     def of_many(self, every: list[Masses]) -> Masses:
-        """Multiply all laws' masses by twos, the narrow ones first."""
+        """Multiply the masses of one or more laws by twos, the narrow ones first."""
         while len(every) > 1:
             every = sorted(every, key=lambda masses: len(masses.rising))
             every = [reduce(self.product, every[i : i + 2]) for i in range(0, len(every), 2)]
@@ -146,7 +160,7 @@ class Products:
 
 
 def _run_of(masses: list[Any], most: int) -> tuple[int, int]:
-    """Count the first masses that sum to `most` at most, but one of all, and sum them."""
+    """Count the first masses that sum to `most` at most, and sum them; the last is not counted."""
     before = 0
     for i, total in enumerate(accumulate(masses)):
         if total > most or i == len(masses) - 1:
@@ -159,11 +173,16 @@ def _run_of(masses: list[Any], most: int) -> tuple[int, int]:
 #
 # Two densities cut at the places where their loss is that of a node: the masses beyond each.
 
-_PLACES = 8  # of a panel at which the loss is looked at in float64
-_ROUND = 16  # points, so that few rules serve many panels
+#: The loss is looked at in so many places of a panel, to estimate its ends.
+_PLACES = 8
+#: Chebyshev points are multiples of this number, so that few rules serve many panels.
+_MULTIPLE_OF_POINTS = 16
 _FEW_BITS = 64
-_LOST = 1.3  # bits a point, of coefficients of powers that cancel
-_CELL_SPARE = 30.0  # e^{−this} less than what is left out are errors of the masses
+#: Coefficients of powers lose so many bits for each point, as they cancel.
+_BITS_LOST_PER_POINT = 1.3
+#: Errors of the masses are asked to be e^{−30} of what is left out.
+_CELL_SPARE_NATS = 30.0
+#: The place of a node's loss is looked for by at most so many steps; its radius is proved.
 _NEWTON_STEPS = 60
 
 
@@ -183,6 +202,7 @@ def reach(part: DensityLoss, reverse: bool, need: float) -> tuple[float, float]:
 
 
 def _some_places(panel: Panel) -> Iterator[arb]:
+    """Yield evenly spaced places of a panel, both ends among them."""
     low, high = panel.ends
     return (low + (high - low) * i / _PLACES for i in range(_PLACES + 1))
 
@@ -193,8 +213,9 @@ def tails(
 ) -> tuple[list[list[Tail]], arb]:
     """Compute tails of sets on which the loss is nearly above each of the rising losses.
 
-    In one direction or both. D is at most the second number above P(S) − e^yQ(S) there, about
-    e^{−need}. In both directions the losses lie symmetrically.
+    In one direction or both, by `ways`, True for the exchanged one; then the losses lie
+    symmetrically about 0. D is at most the second number above P(S) − e^yQ(S) there, about
+    e^{−need}.
     """
     nodes = [-y for y in reversed(losses)] if ways[0] else losses
     between, off = _between(part, nodes, need)
@@ -246,9 +267,12 @@ class Integrals(NamedTuple):
 
 @lru_cache(16)
 def _integrals(part: DensityLoss, need: float, bits: int) -> list[Integrals]:
-    """Integrate on every panel polynomials that agree with the densities at Chebyshev's points."""
+    """Integrate on every panel polynomials that agree with the densities at Chebyshev's points.
+
+    `bits` is flint's current precision, for the memory.
+    """
     panels, _, size = density.pieces(part, need)
-    counts = [_points(panel, need + _CELL_SPARE) for panel in panels]
+    counts = [_points(panel, need + _CELL_SPARE_NATS) for panel in panels]
     with ctx.workprec(_working_bits(bits, max(counts))):
         part.pair.shifts()  # once for all panels
     return [_integral(*each, size, bits) for each in zip(panels, counts, strict=True)]
@@ -257,13 +281,13 @@ def _integrals(part: DensityLoss, need: float, bits: int) -> list[Integrals]:
 def _points(panel: Panel, need: float) -> int:
     """Count the points of a panel for errors of about e^{−need} of its masses."""
     need += max(abs(float(_loss(panel, place).mid())) for place in _some_places(panel))
-    return _ROUND * max(
-        1, math.ceil((max(panel.log_most, 0.0) + need) / math.log(density.RHO) / _ROUND)
-    )
+    points = (max(panel.log_most, 0.0) + need) / math.log(density.RHO)
+    return _MULTIPLE_OF_POINTS * max(1, math.ceil(points / _MULTIPLE_OF_POINTS))
 
 
 def _working_bits(bits: int, count: int) -> int:
-    return bits + math.ceil(_LOST * count)
+    """Return the bits that polynomials of so many points are worked with."""
+    return bits + math.ceil(_BITS_LOST_PER_POINT * count)
 
 
 def _integral(panel: Panel, count: int, size: float, bits: int) -> Integrals:
@@ -292,13 +316,17 @@ def _in_powers(coefficients: list[arb]) -> arb_poly:
     return coefficients[0] + u * after - last
 
 
-Edge = tuple[arb, arb]  # a place, and the loss there
+#: A place u of a panel, and the loss there.
+Edge = tuple[arb, arb]
 
 
 def _cut(
     integrals: Integrals, nodes: Sequence[arb], places: Sequence[arb], tiny: arb
 ) -> Iterator[list[Edge]]:
-    """Cut [−1, 1] into parts where the loss is monotone, or hardly changes, and at the nodes."""
+    """Cut [−1, 1] into parts where the loss is monotone, or hardly changes, and at the nodes.
+
+    It hardly changes where that is by less than `tiny`. Each part is yielded as its edges.
+    """
     pending = [(arb(-1), arb(1))]
     while pending:
         deadline.check()
@@ -324,7 +352,7 @@ def _crossed(
 ) -> list[Edge]:
     """Return both edges, and between them the places of some nodes, the middle one first.
 
-    Newton's steps of the polynomial begin the nearer.
+    A Newton step begins the nearer for that. Each place has the loss that the polynomial proves.
     """
     first, last = edges
     if not inside:
@@ -350,6 +378,7 @@ def _crossed(
 
 
 def _loss(panel: Panel, place: arb) -> arb:
+    """Compute the loss at a place of a panel, at few bits."""
     with ctx.workprec(_FEW_BITS):
         loss: arb = panel.chart.loss(acb(place)).value.real
         return loss
@@ -376,8 +405,8 @@ class LineCell(NamedTuple):
 class DottedLaw:
     """A dotted law has its P-masses at the losses first + jh, and its profile is an upper bound.
 
-    That is at least D − left_out, and between the nodes j−1 and j it is larger than D by at most
-    excess[j]. All P-mass but `far_mass` was moved by at most so many steps.
+    It is at least D − left_out, and between the nodes j−1 and j larger than D by at most excess[j];
+    D is without P(L = ∞). All P-mass but `far_mass` was moved by at most `moved` steps.
     """
 
     first: arb
@@ -413,7 +442,8 @@ def of_cells(cells: list[LineCell], step: arb, left_out: arb) -> DottedLaw:
 def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> DottedLaw:
     """Lay the chords of D over a = e^y between nodes, from D(−∞) = 1 on.
 
-    Nearby chords, which go on below D, bound by how much they exceed it.
+    Nearby chords, which go on below D, bound by how much they exceed it. The nodes begin at the
+    first of `ends` and reach the second one at least; what is beyond them is left out, and bounded.
     """
     first, last = ends
     count = max(2, -floor((first - last) / step))
@@ -462,11 +492,12 @@ def of_tails(
 
 
 def _differences(values: list[arb]) -> list[arb]:
+    """Return each value less the one before it."""
     return [after - before for before, after in itertools.pairwise(values)]
 
 
 def parallel(u: arb, v: arb) -> arb:
-    """Compute uv/(u+v) of nonnegative numbers, from above: it grows with both."""
+    """Bound uv/(u+v) of nonnegative numbers from above: it grows with both."""
     u, v = u.upper(), v.upper()
     return u * v / (u + v) if u > 0 and v > 0 else arb(0)
 
@@ -475,7 +506,8 @@ def parallel(u: arb, v: arb) -> arb:
 #
 # Runs of what has outcomes, some at a time: all their sums lie close, as those of a density do.
 
-MOST_OUTCOMES = 50_000  # of the runs that are taken together
+#: Runs that are taken together have about so many outcomes at most, unless one run has more.
+MOST_OUTCOMES = 50_000
 
 
 class Group(NamedTuple):
@@ -501,7 +533,7 @@ def grouped(
 
 
 def _together(outcomes: int, count: int, most: int) -> int:
-    """Count the most runs whose outcomes together are few."""
+    """Count the most runs whose outcomes together are at most `most`; one at least."""
     size = 1
     while size < count and math.comb(outcomes + size, size + 1) <= most:
         size += 1
@@ -518,6 +550,7 @@ def _single_run(part: Part, reverse: bool, need: float, bits: int) -> Group:
 
 @lru_cache(8)
 def _group(part: Part, runs: int, reverse: bool, need: float, bits: int) -> Group:
+    """Make the group of some runs, `bits` being flint's current precision."""
     cells, left_out = _single_run(part, reverse, need, bits)
     if runs == 1:
         return Group(cells, left_out)
@@ -542,8 +575,10 @@ def _kept(laws: list[tuple[arb, arb]], need: float) -> Group:
 #
 # What is laid on a grid of losses: of some runs of a part, which laws, how far out and how.
 
+#: The end of a profile that is laid is brought nearer by so many halvings.
 _HALVINGS = 6
-_OUTCOMES = 16  # of a group for each step, more of which hardly make its error less
+#: A group has so many outcomes for each step of the grid: more hardly make its error less.
+_OUTCOMES_PER_STEP = 16
 
 
 class LaidLaw(NamedTuple):
@@ -564,7 +599,7 @@ def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> I
     Outcomes are grouped, densities are cut at the nodes, and of other losses the profile is laid.
     """
     if part.is_atomic:
-        outcomes = min(_OUTCOMES * steps, MOST_OUTCOMES)
+        outcomes = min(_OUTCOMES_PER_STEP * steps, MOST_OUTCOMES)
         for group, times in grouped(part, count, reverse, need, outcomes):
             low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))
             yield LaidLaw(times, (low, high), partial(_of_group, group))
@@ -579,6 +614,7 @@ def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> I
 
 
 def _of_group(group: Group, step: arb) -> DottedLaw:
+    """Lay the cells of a group."""
     return of_cells(group.cells, step, group.left_out)
 
 
@@ -600,7 +636,11 @@ def _of_densities(
 
 
 def step_for(laws: list[LaidLaw], steps: int) -> arb:
-    """Choose the step of the grid: a whole number of it lies between the atoms of Laplace noise."""
+    """Choose a step by which the widest law has about so many.
+
+    A whole number of it lies between both ends of the law that is run most often, of those whose
+    ends are atoms.
+    """
     widest = max(float((law.ends[1] - law.ends[0]).mid()) for law in laws) / steps
     for law in sorted(laws, key=lambda law: -law.runs):
         if law.has_atoms:
@@ -610,7 +650,10 @@ def step_for(laws: list[LaidLaw], steps: int) -> arb:
 
 
 def _top(part: Part, reverse: bool, need: float, tilt: int) -> arb:
-    """Estimate the largest loss, or where D(y)e^{−tilt·y} falls below e^{−need}."""
+    """Estimate the largest loss, or where D(y)e^{−tilt·y} falls below e^{−need} before it.
+
+    `of_profile` bounds what lies beyond.
+    """
     goal, largest = arb(-need).exp(), part.largest(reverse)
 
     def is_beyond(y: float) -> bool:
@@ -632,13 +675,18 @@ def _top(part: Part, reverse: bool, need: float, tilt: int) -> arb:
 #
 # Runs of a loss laid on a grid in float64, by its law in floats or else in balls.
 
-_FLOAT_OUTCOMES = 2**9  # steps that a law of the others is laid for
+#: The outcomes of a loss without a law in floats are grouped as for a grid of so many steps.
+_STEPS_OF_GROUPS = 2**9
 
 
 def laid(
     part: Part, runs: int, reverse: bool, step: float, rare: float
 ) -> Iterator[tuple[FloatLaw, int]]:
-    """Yield the laws of some runs in float64 with their counts; about `rare` lies beyond each."""
+    """Yield the laws of some runs in float64 with their counts; about `rare` lies beyond each.
+
+    The profile of each is at least D − `short`, P(L = ∞) counted. PrecisionError for losses that
+    are too far out, or too many nodes.
+    """
     law = part.in_floats(reverse, rare)
     if law is None:
         yield from _in_balls(part, runs, reverse, step, rare)
@@ -652,7 +700,7 @@ def _in_balls(
     """Lay in balls the laws of a loss that is not known in float64, and round them up to it."""
     with ctx.workprec(BITS):
         lost = float_above(BALL.number(part.mass_at_infinity(reverse)))
-        for law in laws_of(part, runs, reverse, -math.log(rare), _FLOAT_OUTCOMES):
+        for law in laws_of(part, runs, reverse, -math.log(rare), _STEPS_OF_GROUPS):
             low, high = (float(end.mid()) for end in law.ends)
             nodes(low, high, step)
             dotted = law.laid(arb(step))
@@ -670,29 +718,47 @@ def _in_balls(
 # hardly ever occur are left out; the grid is made finer until the digits are there, or said to be
 # out of reach (docs/proofs/grids.md, Lemma loss-grid).
 
+#: Masses have so many bits more than e^{−need} has.
 _SPARE_BITS = 32
-_TINY = 1e-290  # for what is lost of floats below it
-_SPARE = 3.0  # e^{-this} of what is wanted is left out
+#: A mass below this counts as this where an excess is bounded in float64.
+_TINY = 1e-290
+#: What is left out is e^{−3} of what the digits ask.
+_SPARE_NATS = 3.0
+#: The order that a grid tells of is chosen from these, less 1.
 _TILTS = [2.0 ** (j / 4) for j in range(-16, 40)]
-_FIRST, _MOST = 2**9, 2**15  # steps of the widest law
-_MOST_DEAR = 2**12  # where a value takes half a millisecond
-_MOST_OF_OUTCOMES = 2**17  # where no integral nor profile is worked out for each step
-_MOST_IN_ALL, _MOST_RUNS = 2**19, 2**17
-_TELLING = (2**9, 2**12)
-_FEW_RUNS, _FEW_DIGITS = 8, 6.0  # of densities: mostly sooner had than by a contour
-_MANY_RUNS = 200  # from which on contours do
-_MOST_DIGITS = 14.0  # of what is on a grid, whose error is about the square of its step
-_PROBE_DIGITS = 8.0  # for which a grid is laid that tells how many there are
-_SETTLED, _LEAP = 2**12, 3  # steps from which on digits grow evenly; octaves at once
-_MEAN_RATE, _SURE_RATE = 0.6, 0.4  # digits that a grid of half the step gives more
-_LOG_GUESS, _GUESSES = -20.0, 4  # of δ, squared so often
-_SPARED = 0.9  # of the digit more that is worked with than asked for
+#: The widest law has so many steps on the first grid, and so many at most.
+_FIRST_STEPS, _MOST_STEPS = 2**9, 2**15
+#: It has fewer where a value of a profile takes half a millisecond, and more where every law is of
+#: outcomes, which ask no profile at all.
+_MOST_STEPS_OF_COSTLY, _MOST_STEPS_OF_OUTCOMES = 2**12, 2**17
+#: All runs together have so many nodes at most, and are so many at most.
+_MOST_NODES_IN_ALL, _MOST_RUNS = 2**19, 2**17
+#: Two grids of so many steps decide comparisons.
+_DECIDING_STEPS = (2**9, 2**12)
+#: Fewer runs than these to fewer digits than these are sooner had than by a contour.
+_FEW_RUNS, _FEW_DIGITS = 8, 6.0
+#: From so many runs on contours are sooner had, where there are moments.
+_MANY_RUNS = 200
+#: More digits are refused by a PrecisionError: the error is about the square of the step.
+_MOST_DIGITS = 14.0
+#: Then a grid is laid for so many digits, which tells how many there are.
+_PROBE_DIGITS = 8.0
+#: From so many steps on digits grow evenly, and the next grid has at most 2^3 times as many.
+_SETTLED_STEPS, _MOST_OCTAVES = 2**12, 3
+#: A grid of half the step has about 0.6 digits more, and 0.4 in an error's estimate.
+_MEAN_DIGITS_PER_OCTAVE, _SURE_DIGITS_PER_OCTAVE = 0.6, 0.4
+#: log δ(ε) is first taken to be −20, and doubled up to so often.
+_LOG_GUESS, _GUESSES = -20.0, 4
+#: Callers work with a digit more than was asked, of which 0.9 may be missing.
+_DIGITS_SPARED = 0.9
 
+#: What is said of too many runs, or nodes, of these runs: their count, and how many are needed.
 _REFUSED = (
     "the profile of {:,} runs: found laws whose moments do not fall, needed {} of them for a grid "
     "of losses, or noise of a density beside them"
 )
 
+#: Laws on one lattice, and how often each is run.
 Spreads = tuple[tuple[DottedLaw, int], ...]
 T = TypeVar("T")
 
@@ -702,7 +768,8 @@ class Grid:
     """A grid holds all the runs on one lattice of losses, with bounds of D on both sides.
 
     D lies between the profile of what was spread, less what spreading adds at most, and that
-    profile with the mass that was left out.
+    profile with the mass that was left out. It is without P(L = ∞). `bits` are those of masses,
+    `work` those that it is to be asked at.
     """
 
     spreads: Spreads
@@ -712,6 +779,7 @@ class Grid:
 
     @property
     def step(self) -> arb:
+        """The step of the lattice, in nats."""
         return self.spreads[0][0].step
 
     @cached_property
@@ -721,7 +789,7 @@ class Grid:
         return lowest + self.step * self._masses.first
 
     def delta(self, y: arb) -> arb:
-        """Enclose D(y)."""
+        """Enclose D(y), less P(L = ∞)."""
         value = self._nodes.profile(y)
         left_out = sum((k * spread.left_out for spread, k in self.spreads), self._cut(self._masses))
         below = value - self._rounded_up - self._added(y)
@@ -739,6 +807,7 @@ class Grid:
 
     @cached_property
     def _single_runs(self) -> list[Masses]:
+        """Round the masses of one run of each law up to whole numbers."""
         rows = ([max(0, _up(p, self.bits)) for p in spread.masses] for spread, _ in self.spreads)
         return [Masses(0, row, 0) for row in rows]
 
@@ -759,12 +828,13 @@ class Grid:
 
     @cached_property
     def _products(self) -> Products:
-        """Of masses that leave out e^{−need} at most at either end."""
+        """The products of masses that leave out e^{−need} at most at either end."""
         refused = _REFUSED.format(sum(k for _, k in self.spreads), "fewer")
         most = _up(arb(-self.need).exp(), self.bits)
-        return Products(self.bits, most, _MOST_IN_ALL, refused)
+        return Products(self.bits, most, _MOST_NODES_IN_ALL, refused)
 
     def _cut(self, masses: Masses) -> arb:
+        """Return the mass that was cut off."""
         cut: arb = arb(masses.cut) / 2**self.bits
         return cut
 
@@ -779,12 +849,14 @@ class Grid:
 
     @cached_property
     def _nodes(self) -> Nodes:
+        """The masses of all runs at their losses."""
         return Nodes(self.first, self.step, self._masses.rising, self.bits)
 
     def _added(self, y: arb) -> arb:
         """Bound Σ k_i E[e_i(y−L)], L the loss of all runs but one of that kind.
 
-        By sums of float64, too small by a share of 2^{-52} for each term at most.
+        By sums of float64, too small by a share of 2^{-52} for each term at most. ∞ where y is
+        wider than a step.
         """
         if y.rad() > self.step:
             return arb("inf")
@@ -822,6 +894,7 @@ class Grid:
 
     @cached_property
     def _floats(self) -> list[Floats]:
+        """The masses of `_others` in float64."""
         return [_floats(others.rising, self.bits) for others in self._others]
 
     @cached_property
@@ -846,17 +919,21 @@ class Grid:
 
 
 def _up(x: arb, bits: int) -> int:
-    """x·2^bits, rounded up."""
+    """Round x·2^bits up to a whole number."""
     return ceiling(x * arb(2) ** bits)
 
 
 def _floats(masses: list[Any], bits: int) -> Floats:
+    """Return masses that are times 2^bits in float64."""
     scale = arb(2) ** -bits
     return np.array([float(arb(x) * scale) for x in masses])
 
 
 def _most_around(values: list[float], reach: int) -> Floats:
-    """Compute the largest value within so many places; the first one stands for all before it."""
+    """Compute the largest value within `reach` places of each.
+
+    The first one stands for all before it, and there is 0 after the last.
+    """
     largest = np.concatenate([np.full(2 * reach, values[0]), values, np.zeros(2 * reach)])
     width = 1
     while width < 2 * reach + 1:
@@ -868,7 +945,7 @@ def _most_around(values: list[float], reach: int) -> Floats:
 
 @dataclass(eq=False)
 class Grids:
-    """Grids answer for some runs, each finer than the one before; the last is kept."""
+    """Grids answer for some runs, each finer than the one before; the last one laid is kept."""
 
     proof = GRIDS
 
@@ -876,12 +953,10 @@ class Grids:
     _made: dict[tuple[int, int], Grid] = field(default_factory=dict)
 
     def cost(self, digits: float) -> float:
-        """Estimate the cost: low for few digits of few runs, high where moments hardly fall.
+        """Estimate the cost, in nodes of a contour; `CANNOT` for many runs that have moments.
 
-        Of sampled noise on whole numbers few digits are sooner had than by a contour, of other
-        atoms than by one of many nodes, and a bound than by a moment of the order that makes it
-        small. Of what is averaged over another's loss a contour is soon had, or soon refused. Each
-        value of a mixture is at a place that is searched for.
+        Few digits of few runs are cheap, but for losses that are averaged, or searched for at each
+        value. So are those of sampled noise on whole numbers, and comparisons of atoms, `digits` 0.
         """
         if any(self._loses_unseen(part) for part, _ in self.runs.runs):
             return CANNOT
@@ -890,26 +965,27 @@ class Grids:
         if not (self.count < _MANY_RUNS or is_alone):
             return CANNOT
         if digits >= _FEW_DIGITS:
-            return _MOST_IN_ALL
+            return _MOST_NODES_IN_ALL
         is_slow = any(part.is_searched for part, _ in self.runs.runs)
         is_few = self.count < _FEW_RUNS and not is_averaged and not is_slow
         if self.runs.are_atoms and self.count < _MANY_RUNS:
             parts = (part for part, _ in self.runs.runs)
             # Of noise on whole numbers, which a symmetry exchanges unless it is sampled.
             is_sampled = any(part.finite is None and not part.symmetric for part in parts)
-            return _FIRST if is_few or is_sampled or not digits else _MOST_OF_OUTCOMES
-        return _MOST if is_few else _MOST_IN_ALL
+            is_cheap = is_few or is_sampled or not digits
+            return _FIRST_STEPS if is_cheap else _MOST_STEPS_OF_OUTCOMES
+        return _MOST_STEPS if is_few else _MOST_NODES_IN_ALL
 
     def _loses_unseen(self, part: Part) -> bool:
-        """Has it an infinite loss that is not apart from what is laid on nodes?"""
+        """Has a part an infinite loss that is counted in what is laid, and would count twice?"""
         return part.finite is None and part.mass_at_infinity(self.runs.reverse) != 0
 
     def _profile(self, grid: Grid, y: arb) -> arb:
-        """D(y), with what has an infinite loss, of which nothing is on the nodes."""
+        """Enclose D(y): what is on the nodes, and P(L = ∞), which is not."""
         return self.runs.mass_at_infinity + grid.delta(y)
 
     def delta(self, y: Number, digits: float) -> arb:
-        """Enclose D(y) to so many digits."""
+        """Enclose D(y) to so many digits; PrecisionError where no grid has them."""
 
         def at(grid: Grid) -> arb:
             return self._profile(grid, y())
@@ -926,7 +1002,7 @@ class Grids:
         return self.refined(at, most, digits)
 
     def root(self, delta: Fraction, digits: float) -> arb:
-        """Enclose the root of D = δ; each grid begins with the bracket of the one before."""
+        """Enclose the root of D = δ to so many digits; PrecisionError where no grid has them."""
         ends: tuple[arb, arb] | None = None
 
         def at(grid: Grid) -> arb:
@@ -960,75 +1036,84 @@ class Grids:
     def refined(self, ask: Callable[[Grid], arb], log_delta: float, digits: float) -> arb:
         """Refine a grid until `ask` has the digits, for a δ of about e^{log_delta}.
 
-        PrecisionError where no grid has them. Of more digits than any grid has, one coarse grid
-        tells how many there are.
+        PrecisionError where no grid has them, which says how many there are. Of more than 14 that
+        is told by one coarse grid.
         """
         is_beyond_grids = digits > _MOST_DIGITS
         need = self._need(log_delta, _PROBE_DIGITS if is_beyond_grids else digits)
-        steps = _FIRST
+        steps = _FIRST_STEPS
         while True:
             deadline.check()
             value = self._at_grid(ask, steps, need)
             known = max(0.0, accuracy(value))
-            if known >= digits - _SPARED:
+            if known >= digits - _DIGITS_SPARED:
                 return value
             left = math.log2(self._finest / steps)
             if (
                 left < 1
                 or is_beyond_grids
-                or (steps >= _SETTLED and known + left < digits - _SPARED)
+                or (steps >= _SETTLED_STEPS and known + left < digits - _DIGITS_SPARED)
             ):
-                had = math.floor(known + _SURE_RATE * max(left, 0.0))
+                had = math.floor(known + _SURE_DIGITS_PER_OCTAVE * max(left, 0.0))
                 fewer = f"fewer than the {digits:.0f} worked with" if had else "a larger δ"
                 raise PrecisionError(
                     f"the profile of {self.count} runs: found laws whose moments do not fall, "
                     f"so that a grid of losses gives about {had} digits, needed {fewer}",
                     remedy="use conversion improved",
                 )
-            wanted = max(1, math.ceil((digits - _SPARED - known) / _MEAN_RATE))
-            steps *= 2 ** min(math.floor(left), _LEAP, wanted)
+            missing = digits - _DIGITS_SPARED - known
+            wanted = max(1, math.ceil(missing / _MEAN_DIGITS_PER_OCTAVE))
+            steps *= 2 ** min(math.floor(left), _MOST_OCTAVES, wanted)
 
     def _roughly(self, ask: Callable[[Grid], T], log_delta: float) -> Iterator[T]:
         """Ask two grids, which mostly decide if D(y) is below e^{log_delta}."""
         need = self._need(log_delta, 3.0)
-        return (self._at_grid(ask, min(steps, self._finest), need) for steps in _TELLING)
+        return (self._at_grid(ask, min(steps, self._finest), need) for steps in _DECIDING_STEPS)
 
     def _at_grid(self, ask: Callable[[Grid], T], steps: int, need: int) -> T:
+        """Lay a grid, or take the one that is kept, and ask it at its precision."""
         with progress(f"a grid of {steps:,} losses"):
             grid = self._grid(steps, need)
             with ctx.workprec(grid.work):
                 return ask(grid)
 
     def _need(self, log_delta: float, digits: float) -> int:
-        need = math.ceil(digits * math.log(10) + _SPARE - log_delta + math.log(self.count))
+        """Choose how little each run leaves out, for so many digits of e^{log_delta}."""
+        need = math.ceil(digits * math.log(10) + _SPARE_NATS - log_delta + math.log(self.count))
         return max(need, 1)
 
     @property
     def _finest(self) -> int:
         """Bound the steps of a grid by its width, as far as the last grid tells."""
         if not self._made:
-            return _FIRST
+            return _FIRST_STEPS
         (steps, _), made = next(iter(self._made.items()))
-        most = _MOST_DEAR if self.runs.are_costly else _MOST
-        most = _MOST_OF_OUTCOMES if self.runs.are_atoms else most
-        return max(_FIRST, min(most, steps * _MOST_IN_ALL // made.width))
+        most = _MOST_STEPS_OF_COSTLY if self.runs.are_costly else _MOST_STEPS
+        most = _MOST_STEPS_OF_OUTCOMES if self.runs.are_atoms else most
+        return max(_FIRST_STEPS, min(most, steps * _MOST_NODES_IN_ALL // made.width))
 
     def order(self, y: float) -> float | None:
-        """About the order at which a moment bounds D(y) best, by the grid that was asked last."""
+        """Estimate the order at which a moment bounds D(y) best, by the grid that was asked last.
+
+        None before any.
+        """
         return next((grid.order(y) for grid in self._made.values()), None)
 
     @property
     def count(self) -> int:
-        """Of all runs."""
+        """The number of all runs."""
         return self.runs.count
 
     def _grid(self, steps: int, need: int) -> Grid:
-        """Lay a grid of so many steps of the widest law, with all but e^{−need} of each law."""
+        """Lay a grid of so many steps of the widest law, with all but e^{−need} of each law.
+
+        PrecisionError for more runs than 2^17, or losses beyond 512 nats.
+        """
         if self.count > _MOST_RUNS:
             raise PrecisionError(_REFUSED.format(self.count, f"{_MOST_RUNS:,}"))
         if (steps, need) not in self._made:
             bits = math.ceil(need / math.log(2)) + _SPARE_BITS
-            work = bits + 2 * _MOST_OF_OUTCOMES.bit_length()
+            work = bits + 2 * _MOST_STEPS_OF_OUTCOMES.bit_length()
             with ctx.workprec(work):
                 every = (
                     laws_of(part, k, self.runs.reverse, float(need), steps)
@@ -1057,24 +1142,40 @@ class Grids:
 # (docs/proofs/grids.md, Lemma many-parts). Nothing is asked of each part beside all the others, as
 # the grids do that prove digits.
 
-_LEFT_OUT = 2.0**-20  # of δ, for all that is left out
+#: All that is left out is about this share of δ.
+_SHARE_LEFT_OUT = 2.0**-20
+#: Masses have so many bits more than what one law leaves out.
 _MANY_SPARE_BITS = 20
-_MANY_FIRST = 1  # steps of a deviation of all runs, times the root of their number
-_FINER, _PASSES = (8, 4, 2), 6  # times; how often
-_WORTH = 2e-4  # of what is found, which a grid half as fine is then off by
-_SOME = 16  # runs, by which a deviation is told
+#: The first grid has so many steps in a deviation of all runs, times the root of their number.
+_STEPS_OF_DEVIATION = 1
+#: The next grid is finer by the first of these factors that there is time for, at most so often for
+#: each direction.
+_FINER, _PASSES = (8, 4, 2), 6
+#: Another grid is worth while where the last one made the bound smaller by this share at least.
+_SHARE_WORTH_A_PASS = 2e-4
+#: The deviation of all runs is estimated by about so many kinds of them.
+_KINDS_FOR_DEVIATION = 16
+#: All runs together have so many nodes at most; more are refused by a PrecisionError.
 _MOST_NODES = 2**19
-_MANY_LOG_GUESS = -12.0  # of δ
-_DEEPEST = 40.0  # −log of the least δ that is above what floats lose
-_GROWN = 1 + 2.0**-20  # of masses that are rounded up in products
-_MANY_ROUND = 1.25  # times as long as it is thought to take
-_SHARE = 0.95  # of the time left
+#: log δ(ε) is first taken to be this.
+_MANY_LOG_GUESS = -12.0
+#: Nothing is asked for a δ below e^{−40}: what float64 loses is not below it.
+_DEEPEST_NATS = 40.0
+#: What is cut off of products counts by this factor more, as masses are rounded up.
+_GROWTH_OF_CUTS = 1 + 2.0**-20
+#: A pass is begun where 1.25 times the time that it is thought to take is left.
+_TIME_FACTOR = 1.25
+#: Passes end at this share of the time left, for what is asked after them.
+_SHARE_OF_TIME = 0.95
 
 
 # Proved in docs/proofs/grids.md, Lemma grid-products.
 @dataclass(frozen=True, eq=False)
 class UpperProfile:
-    """An upper profile has all runs on nodes `step` apart, for a δ of about e^{log_delta}."""
+    """An upper profile has all runs on nodes `step` apart, for a δ of about e^{log_delta}.
+
+    Its values are upper bounds whatever δ is; the step is a power of two, in nats.
+    """
 
     runs: DirectedRuns
     step: float
@@ -1088,10 +1189,11 @@ class UpperProfile:
     @cached_property
     def _nats(self) -> float:
         """−log of what one law or one product leaves out."""
-        return math.log(4 * self.runs.count / _LEFT_OUT) - self.log_delta
+        return math.log(4 * self.runs.count / _SHARE_LEFT_OUT) - self.log_delta
 
     @cached_property
     def _laws(self) -> list[tuple[FloatLaw, int]]:
+        """Lay the law of each part in float64, with its count."""
         rare = math.exp(-self._nats)
         laws: list[tuple[FloatLaw, int]] = []
         for part, k in self.runs.runs:
@@ -1118,10 +1220,10 @@ class UpperProfile:
         nodes = Nodes(
             first + masses.first * arb(self.step), arb(self.step), masses.rising, self.bits
         )
-        return nodes, mass * (short + _GROWN * arb(masses.cut) / arb(2) ** self.bits)
+        return nodes, mass * (short + _GROWTH_OF_CUTS * arb(masses.cut) / arb(2) ** self.bits)
 
     def value(self, y: arb) -> arb:
-        """An upper bound of D(y)."""
+        """Bound D(y) from above, by 1 at most."""
         nodes, short = self._composed
         return (nodes.profile(y) + short).min(arb(1))
 
@@ -1135,9 +1237,12 @@ class UpperProfile:
 
 
 def epsilon_above(directions: list[DirectedRuns], delta: Fraction) -> arb:
-    """Bound the largest ε(δ) of some directions from above, as near as there is time for."""
+    """Bound the largest ε(δ) of some directions from above, as near as there is time for.
+
+    ∞ for a δ below e^{−40}, which float64 does not tell.
+    """
     log_delta = log_float_of(lambda: ball(delta)) if delta else -math.inf
-    if log_delta < -_DEEPEST:
+    if log_delta < -_DEEPEST_NATS:
         return arb("inf")
     return _nearer(directions, lambda _: log_delta, lambda profile: profile.root(delta))
 
@@ -1145,13 +1250,13 @@ def epsilon_above(directions: list[DirectedRuns], delta: Fraction) -> arb:
 def delta_above(directions: list[DirectedRuns], epsilon: Fraction) -> arb:
     """Bound the largest δ(ε) of some directions from above, as near as there is time for.
 
-    ∞ where a moment tells that it is below what floats lose.
+    ∞ where a moment tells that it is below e^{−40}, which float64 does not tell.
     """
-    if max(_log_delta_at_most(runs, float(epsilon)) for runs in directions) < -_DEEPEST:
+    if max(_log_delta_at_most(runs, float(epsilon)) for runs in directions) < -_DEEPEST_NATS:
         return arb("inf")
 
     def log_delta(known: arb) -> float:
-        return max(float(known.log()), -_DEEPEST) if known < 1 else _MANY_LOG_GUESS
+        return max(float(known.log()), -_DEEPEST_NATS) if known < 1 else _MANY_LOG_GUESS
 
     return _nearer(directions, log_delta, lambda profile: profile.value(ball(epsilon)))
 
@@ -1161,15 +1266,16 @@ def _nearer(
     log_delta: Callable[[arb], float],
     ask: Callable[[UpperProfile], arb],
 ) -> arb:
-    """Refine the grid of the largest bound while there is time, and return the largest.
+    """Refine the grid of the largest bound while there is time, and return the largest bound.
 
-    `log_delta` is about log δ, by what is known so far.
+    Each direction has one grid whatever time is left. `log_delta` estimates log δ by the bound
+    that is known so far.
     """
     step = _first_step(directions)
     refinements = [_Refinement(runs, step, log_delta, ask) for runs in directions]
     for refinement in refinements:
         refinement.ask_again(1)
-    in_time = deadline.within(_SHARE * deadline.remaining())
+    in_time = deadline.within(_SHARE_OF_TIME * deadline.remaining())
     with suppress(deadline.OutOfTimeError, PrecisionError), in_time:
         for _ in range(_PASSES * len(refinements)):
             largest = max(refinements, key=lambda refinement: float(refinement.best))
@@ -1181,7 +1287,10 @@ def _nearer(
 
 @dataclass(eq=False)
 class _Refinement:
-    """A refinement keeps of some runs the best bound, its grid's step, and the time it took."""
+    """A refinement keeps of one direction the best bound, and its last grid's step and time.
+
+    Times are seconds of the thread; `gained` is by how much the last grid made the bound smaller.
+    """
 
     runs: DirectedRuns
     step: float
@@ -1206,15 +1315,16 @@ class _Refinement:
 
         The time of a pass has a part for the runs alone, so the second one is just begun.
         """
-        if not self.gained > _WORTH * self.best:
+        if not self.gained > _SHARE_WORTH_A_PASS * self.best:
             return 1
         grown = max(self.took - self.took_before, 0.0) if self.took_before else 0.0
-        fit = (n for n in _FINER if _MANY_ROUND * (self.took + n * grown) <= deadline.remaining())
+        left = deadline.remaining() / _TIME_FACTOR
+        fit = (n for n in _FINER if self.took + n * grown <= left)
         return next(fit, 1)
 
 
 def _log_delta_at_most(runs: DirectedRuns, epsilon: float) -> float:
-    """Estimate what a moment or the end of the loss proves of log δ; ∞ where none does."""
+    """Estimate an upper bound of log δ(ε), by moments or by the end of the loss; ∞ for none."""
     with ctx.workprec(_FEW_BITS):
         end = runs.beyond_largest_loss(arb(epsilon))
         if end is not None:
@@ -1230,13 +1340,13 @@ def _first_step(directions: list[DirectedRuns]) -> float:
     By the direction whose loss is spread the most: of another one no more is asked than that it is
     no larger, and where it is, its own grid is made finer.
     """
-    steps = _MANY_FIRST * math.sqrt(max(runs.count for runs in directions))
+    steps = _STEPS_OF_DEVIATION * math.sqrt(max(runs.count for runs in directions))
     return 2.0 ** math.floor(math.log2(max(map(_deviation, directions)) / steps))
 
 
 def _deviation(runs: DirectedRuns) -> float:
-    """Estimate the deviation of the loss of all runs by some of them, in float64."""
-    some = runs.runs[:: -(-len(runs.runs) // _SOME)]
+    """Estimate the deviation of the loss of all runs by some of them; 1 where that is no number."""
+    some = runs.runs[:: -(-len(runs.runs) // _KINDS_FOR_DEVIATION)]
     order = np.array([0.0 if runs.reverse else 1.0])
     variance = sum(k * float(part.float_moments(order)[1][0]) for part, k in some)
     scale = math.sqrt(variance * len(runs.runs) / len(some))
