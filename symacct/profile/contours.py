@@ -1,4 +1,10 @@
-"""Contour integrals of the moments give δ(ε) and ε(δ), with all of their errors proved."""
+"""Contour integrals of the moments give δ(ε) and ε(δ), with all of their errors proved.
+
+s = c + it is a place of a contour, c > 0 a shift (moments.py); t, c and the step h are in units of
+an order, y in nats. `need` and `drop` are in nats: a moment may be off by e^{−need} F(a), and what
+a plan leaves out is e^{−drop} of the δ that is guessed, e^{log_delta}. A plan is float64 and proves
+nothing: the contour that is laid by it bounds what it leaves out.
+"""
 
 from __future__ import annotations
 
@@ -47,14 +53,23 @@ from symacct.profile.sums import powers
 
 T = TypeVar("T")
 
+#: Bounds and estimates of tapers are worked out at this many bits.
 _BITS = 64
+#: A taper is for at most so many runs.
 _MOST_RUNS = 64
-_MOST_LOSSES = 16  # of all runs
+#: These turn at so many losses at most.
+_MOST_LOSSES = 16
+#: A taper begins at this node at the latest.
 _MOST_FIRST = 2**18
-_ALWAYS_TAPERED = 256  # nodes that are tapered in any case
+#: So many nodes may be tapered even where fewer stand before them.
+_ALWAYS_TAPERED = 256
+#: The order p of a taper is the first of these that leaves out little enough.
 _ORDERS = (6, 9, 13, 19, 27, 38, 54)
-_SHARES = (1.0, 0.9, 0.8, 0.7)  # of a step, so as not to be near an alias
+#: The step is chosen from these shares of the longest one, so as not to be near an alias.
+_SHARES = (1.0, 0.9, 0.8, 0.7)
+#: The stride m, in nodes, is chosen from these.
 _STRIDES = tuple(sorted({round(2 ** (j / 2)) for j in range(28)}))
+#: A taper's cost is estimated for this order, and this need in nats.
 _LIKELY_ORDER = _LIKELY_NEED = 60.0
 
 
@@ -62,7 +77,8 @@ _LIKELY_ORDER = _LIKELY_NEED = 60.0
 class Taper:
     """A taper weights the last nodes s = c + inh, n >= `first`, on Re z = `a`.
 
-    Its order is p, its stride m: each block of m nodes has one weight.
+    Its order is p, its stride m: each block of m nodes has one weight. The runs are those of the
+    contour, whose losses J the moments turn at.
     """
 
     runs: PartRuns
@@ -93,7 +109,7 @@ class Taper:
 
     @property
     def start(self) -> float:
-        """Im s of the first of them."""
+        """Im s of the first node that is tapered."""
         return self.first * self.h
 
     def _kernel(self, length: int) -> arb_poly:
@@ -154,12 +170,12 @@ class Taper:
             return self.weights(y)
 
     def rough_weights(self, y: float) -> Floats:
-        """The weights in complex128."""
+        """Estimate the weights in complex128."""
         with ctx.workprec(_BITS):
             return np.array([complex(weight.mid()) for weight in self.exact_weights(arb(y))])
 
     def cost(self, y: float) -> float:
-        """Estimate what its nodes cost: their number times the digits that the weights lose."""
+        """Estimate what its nodes cost: their number times the nats that moments need beside it."""
         with ctx.workprec(_BITS):
             distances = self._distances(y)
         likely = max(self.stride / distance for distance in distances)
@@ -167,11 +183,12 @@ class Taper:
         return (likely + self.stride * len(distances)) * need
 
     def log_weight(self, y: float) -> float:
-        """Estimate log of the largest weight in float64."""
+        """Estimate log of the largest weight, which the nodes' errors grow by."""
         with ctx.workprec(_BITS):
             return self.order * sum(math.log(2 / distance) for distance in self._distances(y))
 
     def _distances(self, y: float) -> list[float]:
+        """Estimate |1 − w_J^m| for each loss J: how far it is from an alias of y."""
         turns = (self._turn(arb(y) - loss) for loss in losses(self.runs, self.reverse))
         return [max(float(abs(1 - turn).mid()), 2.0**-_BITS) for turn in turns]
 
@@ -195,15 +212,16 @@ class Taper:
 
     @property
     def last(self) -> int:
-        """The last node."""
+        """The last node that is summed, deg q of them from the first on."""
         return self.first + self.degree - 1
 
     @property
     def degree(self) -> int:
-        """deg q."""
+        """The degree of q: how many nodes are tapered."""
         return self.order * self.stride * len(losses(self.runs, self.reverse))
 
     def _turn(self, y: arb) -> acb:
+        """Compute e^{−imhy}: by how much a stride turns at a loss y away."""
         return acb(0, -arb(self.h) * self.stride * y).exp()
 
 
@@ -212,7 +230,8 @@ def shortest_taper(
 ) -> Taper | None:
     """Search the taper of the fewest nodes that leaves out e^{log_rest}, its step at most `step`.
 
-    None where no fewer than `most` nodes suffice, or the losses to turn at are too many.
+    It is on Re z = a, for a y. None where no fewer than `most` nodes before it suffice, or the
+    losses to turn at are none or too many.
     """
     if not 0 < how_many(runs) <= _MOST_LOSSES:
         return None
@@ -234,7 +253,7 @@ def shortest_taper(
 
 
 def how_many(runs: PartRuns) -> float:
-    """Count the losses that the product of moments turns at; ∞ for many runs."""
+    """Count the losses that the product of moments turns at; ∞ for many runs, 0 if not known."""
     if sum(k for _, k in runs) > _MOST_RUNS:
         return math.inf
     kinds = ((len(part.frequencies()), k) for part, k in runs)
@@ -280,22 +299,34 @@ def _product(chosen: list[tuple[list[arb_poly], int]], count: int, length: int) 
 #
 # Where to sum: the line Re s = c, the step, the last node; float64, which proves nothing.
 
-_SPARE = 28  # bits
-_WITHIN = 2  # nodes of the last one that is needed
-_EARLIER = 0.95  # of about where the last one is
-_ACROSS_NATS = 9.0  # nats of what is told about −y
-_AS_MANY = 2.0  # nodes, for that
-_LONG = 250  # nodes, above which they need not all be worked out to as much
-_MANY = 1000  # nodes for each loss to turn at, above which a taper may need fewer
-_NODE = 256  # terms that a node costs by itself
+#: Nodes are worked out with so many bits more than what is needed of them.
+_SPARE = 28
+#: The last node is found to within so many nodes.
+_WITHIN = 2
+#: An estimate of the last node is first tried at this share of it.
+_EARLIER = 0.95
+#: Where D(−y) is to be told too, its aliases are to be below e^{−9−y} of δ.
+_ACROSS_NATS = 9.0
+#: For that a contour may have so many times its nodes.
+_AS_MANY = 2.0
+#: Of more nodes than these the later ones are worked out to fewer digits.
+_LONG = 250
+#: From so many nodes for each loss to turn at a taper may need fewer, or another contour.
+_MANY = 1000
+#: A node costs the time of so many terms by itself.
+_NODE = 256
 
 
-Fall = tuple[int, float]  # a node, and the logarithm of how much less is needed from it on
+#: A node, and by how many nats less is needed from it on.
+Fall = tuple[int, float]
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block is the nodes first <= n <= last, each to an error of about e^{−need} F(a)."""
+    """A block is the nodes first <= n <= last, each to an error of about e^{−need} F(a).
+
+    They are worked out at `bits` of precision.
+    """
 
     first: int
     last: int
@@ -307,8 +338,9 @@ class Block:
 class ContourPlan:
     """A plan says where to sum, s = c + inh with 0 <= n <= last, and to what accuracy.
 
-    The order λ bounds the right aliases; ∞ where the loss is bounded and there are none. The last
-    nodes are tapered, or without a taper the rest is left out for its size.
+    The order `lam` = λ bounds the right aliases; ∞ where the loss is bounded and there are none.
+    `across` is λ at −y, where the sum is to tell something too. The last nodes are tapered, or
+    without a taper the rest is left out for its size.
     """
 
     c: float
@@ -319,7 +351,7 @@ class ContourPlan:
     bits: int
     taper: Taper | None = None
     falls: tuple[Fall, ...] = ()
-    across: float | None = None  # the order λ at −y, where the sum is to tell something too
+    across: float | None = None
 
     @property
     def blocks(self) -> list[Block]:
@@ -338,7 +370,7 @@ def plan(
     """Choose the cheapest contour that gives D(y), about e^{log_delta}, to so many digits.
 
     For both directions it also bounds D at −y, where that costs less than a contour of its own.
-    LimitError where its terms have too many bits.
+    LimitError where its terms have too many bits, PrecisionError where no line serves.
     """
     drop = digits * math.log(10) + 2
     chosen = _along(moments, y, log_delta, drop, two_ways)
@@ -370,7 +402,11 @@ def _along(
     two_ways: bool,
     most: float = math.inf,
 ) -> ContourPlan:
-    """Plan a contour along the line Re s = c that costs about least, c up to `most`."""
+    """Plan a contour along the line Re s = c that costs about least, c up to `most`.
+
+    What it leaves out is about e^{−drop} of the δ that is guessed, in nats below log_delta. For
+    `two_ways` it tells D at −y too. PrecisionError where no line has aliases so small.
+    """
     c, h, lam, t, gap = _cheapest(moments, y, log_delta, drop, most)
     across, h = _across(moments, y, log_delta, drop, c, h) if two_ways else (None, h)
     c, h = rounded_down(c), rounded_down(h)
@@ -387,7 +423,8 @@ def _cheapest(
 ) -> tuple[float, float, float, float, float]:
     """Choose the line Re s = c: c, h, λ, about where the moment has fallen, and log M(c)e^{−cy}/δ.
 
-    Far beyond the saddle it is looked for where many nodes are needed near it.
+    It is looked for near the saddle, and far beyond it where that takes many nodes. PrecisionError
+    where no line serves.
     """
     saddle = moments.saddle(y)
     near = moments.moments_around(saddle)
@@ -439,7 +476,7 @@ def _cheapest_of(
 def _across(
     moments: Moments, y: float, log_delta: float, drop: float, c: float, h: float
 ) -> tuple[float | None, float]:
-    """Choose λ and h for aliases below e^{−y}δ at −y too.
+    """Choose λ and h for aliases at −y below e^{−9−y} of δ too.
 
     λ is None and h is left as it is where that takes too many nodes.
     """
@@ -472,7 +509,7 @@ def _last_nodes(
 def _last_node(moments: Moments, y: float, goal: float, c: float, h: float, t: float) -> int:
     """Search the last node, beyond which (Π B_i^{k_i}) e^{−cy}/(πt) is below e^goal.
 
-    One beyond the limit where none below it suffices.
+    Where none within the limit of bits suffices it is one beyond, which `_refuse_large` refuses.
     """
     most, order = limits.current().contour / (_NODE * _BITS), moments.order(c)
 
@@ -497,7 +534,8 @@ def _last_node(moments: Moments, y: float, goal: float, c: float, h: float, t: f
 def _falls(moments: Moments, c: float, h: float, last: int, need: float) -> Iterator[Fall]:
     """Yield nodes, and the logarithm of by how much the product of moments is smaller there.
 
-    Of the factors' falls the largest is not counted.
+    Of the factors' falls the largest is not counted, as its own error stays. There are none where
+    the nodes are few.
     """
     if last <= _LONG:
         return
@@ -550,22 +588,30 @@ def _terms(moments: Moments, line: OrderLine, need: float) -> int:
 # most two aliases; the nodes left out are bounded by the decay of F (docs/proofs/contours.md, Lemma
 # complex-sum).
 
+#: Bounds of what a sum leaves out are worked out at this many bits.
 _BOUND_BITS = 64
-_FEW = 64  # nodes
-_MOST_TERMS = 2**18  # of one moment
-_ALIAS_NEED = 14.0  # digits of the moment at the order λ hardly matter
-# Of the search for a root in float64.
+#: A polynomial of so many nodes at most is evaluated by Horner's rule.
+_FEW = 64
+#: The moment at λ is a sum of so many terms at most, or else the bound is ∞.
+_MOST_TERMS = 2**18
+#: That moment is off by e^{−14} of it: its digits hardly matter, as it bounds an error.
+_ALIAS_NEED = 14.0
+# The search for a root in float64, which steers:
+#: It takes so many Newton steps at most,
 _STEPS = 40
-_FAR = 4.0  # times the y that the nodes were chosen for
-_NOISE = 1e-14  # of the largest terms
-_NEAR = 1e-9  # of y, about what float64 leaves
+#: and ends at so many times the y that the nodes were chosen for, or at that part of it.
+_FAR = 4.0
+#: A sum counts as lost in rounding where it is at most this share of Σ |terms|.
+_NOISE = 1e-14
+#: A step of this share of y is the last one, about what float64 leaves.
+_NEAR = 1e-9
 
 
 @dataclass(frozen=True)
 class FloatContour:
-    """A contour in float64 is D(y) = d + Re Σ e^{log_term − sy}, about; d is P(L = ∞).
+    """A contour in float64 estimates D(y) = d + Re Σ e^{log_term − sy}, d = P(L = ∞).
 
-    The last terms are tapered as for y, or for −y if the `way` is −1.
+    `shifts` are the s. The last terms are tapered as for y, or for −y if the `way` is −1.
     """
 
     shifts: Floats
@@ -574,22 +620,22 @@ class FloatContour:
     way: int = 1
 
     def terms(self, y: float) -> Floats:
-        """Compute the terms at y, the last ones tapered."""
+        """Estimate the terms at y, the last ones tapered."""
         terms = np.exp(self.log_terms - self.shifts * y)
         if self.taper is not None:
             terms[-self.taper.degree :] *= self.taper.rough_weights(self.way * y)
         return terms
 
     def log_value(self, y: float) -> float:
-        """Compute log(D(y) − d) in float64; −∞ where rounding hides it."""
+        """Estimate log(D(y) − d); −∞ where rounding hides it."""
         terms = self.terms(y)
         value = float(terms.real.sum())
         return math.log(value) if value > _NOISE * float(np.abs(terms).sum()) else -math.inf
 
     def root(self, start: float, log_delta: float, lost: float) -> tuple[float, float]:
-        """Search the root of log D(y) = log δ by Newton steps from a start, with the slope there.
+        """Estimate the root of log D(y) = log δ by Newton steps from a start, with the slope there.
 
-        The slope is NaN where D is lost in rounding or does not fall.
+        `lost` is P(L = ∞). The slope of log D is NaN where D is lost in rounding or does not fall.
         """
         y, slope = start, math.nan
         for _ in range(_STEPS):
@@ -612,9 +658,10 @@ class FloatContour:
 # Proved in docs/proofs/contours.md, Lemma complex-integral.
 @dataclass(frozen=True)
 class Contour:
-    """A contour encloses D(y) of Π (P_i, Q_i)^{k_i}, or of the exchanged pairs.
+    """A contour encloses D(y) − P(L = ∞) of Π (P_i, Q_i)^{k_i}, or of the exchanged pairs.
 
-    Its nodes are chosen for y about `at`.
+    Its nodes are chosen for y about `at`; its enclosure holds at every y, and is wide elsewhere. It
+    keeps its nodes.
     """
 
     runs: FactorRuns
@@ -658,7 +705,7 @@ class Contour:
 
     @cached_property
     def in_floats(self) -> FloatContour:
-        """The contour's sum in float64."""
+        """The contour's sum in float64, without P(L = ∞)."""
         plan = self.plan
         with ctx.workprec(_BOUND_BITS):
             largest = abs(self.nodes[0])
@@ -676,12 +723,12 @@ class Contour:
         return _polynomial([nodes[0] / 2, *nodes[1:]])
 
     def order(self, shift: float) -> float:
-        """Re z where Re s = `shift`."""
+        """Return Re z where Re s = `shift`."""
         return -shift if self.reverse else 1 + shift
 
     @cached_property
     def nodes(self) -> list[acb]:
-        """M(s)/(s(s+1)) at s = c + inh."""
+        """M(s)/(s(s+1)) at s = c + inh in balls, 0 <= n <= last."""
         return [node for block in self.plan.blocks for node in self._block(block)]
 
     def _block(self, block: Block) -> Iterator[acb]:
@@ -696,7 +743,7 @@ class Contour:
                 yield (moment.conjugate() if self.reverse else moment) / (s * (s + 1))
 
     def _moments(self, line: OrderLine, need: float) -> list[acb]:
-        """Compute the product of all factors' moments on a line."""
+        """Compute the product of all factors' moments on a line, each F to about e^{−need} F(a)."""
         product: list[acb] = []
         for part, count in self.runs:
             deadline.check()
@@ -712,7 +759,10 @@ class Contour:
             return 1 / (2 * arb.pi() * arb(self.plan.c) / arb(self.plan.h)).expm1()
 
     def _right_alias(self, y: arb) -> arb:
-        """Bound Σ_{m>0} e^{2πmc/h} D(y + 2πm/h); 0 where that is beyond the largest loss."""
+        """Bound Σ_{m>0} e^{2πmc/h} D(y + 2πm/h), D without P(L = ∞).
+
+        It is 0 where y + 2π/h is beyond the largest loss, and ∞ where nothing bounds it.
+        """
         plan = self.plan
         lam = plan.across if plan.across is not None and y < 0 else plan.lam
         if lam < math.inf:
@@ -731,10 +781,11 @@ class Contour:
 
     @cached_property
     def _aliases(self) -> dict[float, arb]:
+        """The bounds of `_log_right_alias` by λ."""
         return {}
 
     def _left_out(self, y: arb) -> arb:
-        """Bound the sum of the nodes beyond the last one, tapered or not."""
+        """Bound the sum of the nodes beyond the last one, or what its taper leaves out."""
         plan = self.plan
         if plan.taper is None:
             return (self._log_left_out - arb(plan.c) * y).exp()
@@ -769,7 +820,7 @@ def log_chernoff(runs: FactorRuns, lam: float, reverse: bool) -> arb:
 
 
 def _in_rows(values: list[acb]) -> acb_mat:
-    """The values row by row of a square, zeros at the end."""
+    """Put values row by row in about a square, zeros at the end."""
     width = math.isqrt(len(values) - 1) + 1
     padded = values + [acb(0)] * (-len(values) % width)
     return acb_mat(len(padded) // width, width, padded)
@@ -798,7 +849,7 @@ def _polynomial(coefficients: list[acb]) -> Callable[[acb], acb]:
 def float_nodes(
     runs: Sequence[tuple[Part, float]], reverse: bool, plan: ContourPlan
 ) -> FloatContour:
-    """Compute the nodes of a plan in float64."""
+    """Estimate the sum of a plan in float64."""
     order = -plan.c if reverse else 1 + plan.c
     line = OrderLine(order, plan.h, plan.last)
     log_moment = np.zeros(plan.last + 1, dtype=complex)
@@ -825,13 +876,21 @@ def float_nodes(
 #
 # so that the digits are few: they grow with the logarithm of the number of nodes.
 
-_ROOM = 5.0  # times y: a root is looked for up to four
-_MANY_BESIDE = 20_000  # nodes, above which fewer may do beside noise
-_MOST_DIGITS = 13.0  # for which some 10^{d/2} nodes are enough
-_MORE = Fraction(5, 4)  # r
-_LOST = 1.0  # digits, of a difference of two sums that is grown by 1/(r−1)
-_SHARE = 0.25  # of the error that is wanted
-_FINEST = 200  # halvings of μ²
+#: An exchanged contour has no alias up to 5y, as a root is looked for up to 4y.
+_ROOM = 5.0
+#: Where more nodes are needed, fewer may do beside noise.
+_MANY_BESIDE = 20_000
+#: Noise is for at most so many digits d, for which some 10^{d/2} nodes are enough.
+_MOST_DIGITS = 13.0
+#: The ratio r of both noises: a larger one bounds D from farther below, a smaller one divides by
+#: r − 1 what both sums are off by.
+_MORE = Fraction(5, 4)
+#: That division loses so many digits.
+_LOST = 1.0
+#: Noise is chosen to move D by this share of the error that is wanted.
+_SHARE = 0.25
+#: μ² is at least 2^{−200}.
+_FINEST = 200
 
 
 # Proved in docs/proofs/contours.md, Lemma exchanged-contour.
@@ -839,12 +898,12 @@ class ExchangedContour(Contour):
     """A contour of the exchanged pairs gives D(y) = 1 − e^y + e^y D′(−y); neither has P(L = ∞)."""
 
     def delta(self, y: arb) -> arb:
-        """D(y) of the pairs that are not exchanged."""
+        """Enclose D(y) of the pairs that are not exchanged."""
         return y.exp() * super().delta(-y) - y.expm1()
 
     @cached_property
     def in_floats(self) -> FloatContour:
-        """The sum in float64: D(y) = 1 − e^y + Re Σ e^{log_term + (s+1)y}."""
+        """The sum in float64, which estimates D(y) = 1 − e^y + Re Σ e^{log_term + (s+1)y}."""
         exchanged = super().in_floats
         shifts = np.concatenate([[0, -1], -1 - exchanged.shifts])
         log_terms = np.concatenate([[0, math.pi * 1j], exchanged.log_terms])
@@ -853,12 +912,12 @@ class ExchangedContour(Contour):
 
 @dataclass(frozen=True)
 class SmoothedContour(Contour):
-    """A smoothed contour has a little Gaussian noise as its last run, of (Δ/σ)² = `noise`."""
+    """A smoothed contour has a little Gaussian noise as its last run, of (Δ/σ)² = `noise` = μ²."""
 
     noise: Fraction
 
     def delta(self, y: arb) -> arb:
-        """D(y) of the runs without the noise, less what is lost at L = ∞."""
+        """Enclose D(y) − P(L = ∞) of the runs without the noise."""
         above, wider = super().delta(y), self._wider.delta(y)
         more = arb(_MORE.numerator) / _MORE.denominator
         most = (more * more * self._ratio / 8).exp() / (more - 1) * (wider - above)
@@ -866,7 +925,7 @@ class SmoothedContour(Contour):
 
     @property
     def _ratio(self) -> arb:
-        """μ²."""
+        """μ² in a ball."""
         return arb(self.noise.numerator) / self.noise.denominator
 
     @cached_property
@@ -893,7 +952,8 @@ def smoothed(
 ) -> tuple[Moments, ContourPlan]:
     """Plan the contour of the fewest nodes, beside noise where without it they are too many.
 
-    The moments are those of the runs, or of the runs and the noise.
+    The moments are those of the runs, or of the runs and the noise. LimitError where both take too
+    many bits, PrecisionError where no line serves. For `two_ways` see `plan`.
     """
     if digits > _MOST_DIGITS:
         return moments, plan(moments, y, log_delta, digits, two_ways)
@@ -929,7 +989,10 @@ def _beside_noise(moments: Moments, y: float, digits: float) -> Moments:
 def moments_and_plan(
     plain: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
 ) -> tuple[Moments, ContourPlan]:
-    """Plan the contour of the fewest nodes, of the exchanged pairs where the others need many."""
+    """Plan the contour of the fewest nodes, of the exchanged pairs where the others need many.
+
+    It returns the moments that are to be summed. LimitError or PrecisionError where all refuse.
+    """
     refused: Exception | None = None
     try:
         chosen_moments, chosen = smoothed(plain, y, log_delta, digits, two_ways)
@@ -967,25 +1030,38 @@ def contour(moments: Moments, chosen: ContourPlan, at: float, plain: Moments) ->
 #
 # About where a profile is δ, in float64: where a contour is laid first.
 
+#: Nodes are chosen anew at most so often for one estimate, and a bracket halved so often.
 _ROOT_ATTEMPTS, _HALVINGS = 8, 60
-_STEER_DIGITS = 3.0  # with fewer the order is so large that three means are refused
-_LOWER, _LOWER_SHARE, _FARTHER = 12.0, 0.02, 3.0  # of log δ, where it was guessed too large
+#: Nodes that steer are for so many digits: of fewer, orders are so large that three means refuse.
+_STEER_DIGITS = 3.0
+#: A log δ that was guessed too large is lowered by 12 nats and 2 % of it, or, where one loss makes
+#: D, by 12 nats at least and to 3 times itself at most.
+_LOWER, _LOWER_SHARE, _FARTHER = 12.0, 0.02, 3.0
+#: Enclosures that steer have so many digits.
 _VALUED_DIGITS = 3.0
-_ASIDE = 0.1  # of a bracket, that is always cut off
+#: At least this share of a bracket is cut off at each step.
+_ASIDE = 0.1
+#: Of more kinds of runs a saddle point is not trusted, as their contour is costly.
 _FEW_KINDS = 8
-_FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
-_TOO_FAR = 0.5  # of what moments say
-_FARTHEST = 16.0  # deviations
-_RARE, _LOG_HARDLY_ANY = 1.0, -4.0  # of Σ k_i D_i(0), and of its logarithm
+#: Of so many runs at most, that jump rarely, one makes the loss.
+_FEW_RUNS = 64
+#: An estimate below this share of that by moments is taken instead, of runs that jump rarely.
+_TOO_FAR = 0.5
+#: A normal loss is looked at up to so many deviations.
+_FARTHEST = 16.0
+#: Jumps are rare where Σ k_i D_i(0) is below 1; of more runs one makes the loss where its log is
+#: below −4.
+_RARE, _LOG_HARDLY_ANY = 1.0, -4.0
 
-Roughly = Callable[[Number, Number, float], arb]  # D(y), to so many digits of a bound
+#: Encloses D(y) to so many digits of a bound: of y, the bound and the digits.
+Roughly = Callable[[Number, Number, float], arb]
 
 
 def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
-    """Estimate the ε with D(ε) = δ > D(largest): by a saddle point where there are many runs.
+    """Estimate the ε with D(ε) = δ > P(L = ∞): by a saddle point where there are many runs.
 
-    Else by contours in float64. Many kinds go there too, as a contour costs more than to be sure,
-    and three means, of which the nodes tell what would take too long.
+    Else, for many kinds and for three means by contours in float64. PrecisionError or LimitError
+    where these refuse, unless all runs are small samples.
     """
     is_many = sum(k for _, k in runs.runs) > _FEW_RUNS and len(runs.runs) <= _FEW_KINDS
     is_plain = not any(part.refuses_far_orders for part, _ in runs.runs)
@@ -1006,7 +1082,10 @@ def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
 
 
 def other_roots(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> Iterator[float]:
-    """Yield further estimates of the root, where the first one is no good."""
+    """Yield further estimates of the root, where the first one is no good.
+
+    The last one may raise PrecisionError or LimitError.
+    """
     with suppress(PrecisionError, LimitError):
         yield nearer_root(runs, roughly, delta)
     yield valued_root(runs, roughly, delta)
@@ -1015,7 +1094,8 @@ def other_roots(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> Iterat
 def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     """Estimate where D is δ, by Newton steps from nodes to nodes in float64.
 
-    Where D is lost in rounding, few runs have rare jumps of their loss, and one jump decides.
+    Where D of few runs is lost in rounding it is one jump that decides if jumps are rare, else
+    enclosures. PrecisionError or LimitError where no contour is found.
     """
     log_delta, lost = log_float_of(lambda: ball(delta)), float(runs.mass_at_infinity.mid())
     y = runs.moments.renyi_epsilon(log_delta)
@@ -1149,11 +1229,16 @@ def next_guess(moments: Moments, y: float, log_delta: float, value: arb) -> floa
 #
 # δ(ε) and ε(δ) by contours: where one is laid, and what is known by those that were summed.
 
-_MANY_NODES = 200_000  # what contours of as many as are needed are taken to cost
+#: Contours of as many nodes as are needed are taken to cost so many.
+_MANY_NODES = 200_000
+#: A contour is laid anew at most so often for one question, each for more digits or a smaller δ.
 _ATTEMPTS = 8
-_FEW_DIGITS = 5.0  # of a root's place that D's fall is counted on for
-_RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
-_KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
+#: D's fall is counted on for so many digits of a root's place at most.
+_FEW_DIGITS = 5.0
+#: A root is first looked for at this multiple of its estimate: to its right, but for float64.
+_RIGHT = 1 + 2.0**-44
+#: The contours of one direction keep so many nodes: a second question often finds its own.
+_KEPT_NODES = 200_000
 
 
 @dataclass(eq=False)
@@ -1175,19 +1260,22 @@ class Contours:
     _bounds: dict[float, arb] = field(default_factory=dict)
 
     def cost(self, digits: float) -> float:
-        """As many nodes as may be summed, whatever the digits, where there are moments."""
+        """Return the most nodes that may be summed, for any digits; `CANNOT` without moments."""
         return min(self.most_nodes, _MANY_NODES) if self.runs.have_moments else CANNOT
 
     @property
     def order(self) -> float | None:
-        """The order 1 + c of the nodes that were summed last."""
+        """The order 1 + c of the nodes that were summed last; None where these were exchanged."""
         plain = self.known and not isinstance(self.known[0], ExchangedContour)
         return 1 + self.known[0].plan.c if plain else None
 
     # --- δ(ε)
 
     def delta(self, y: Number, digits: float) -> arb:
-        """Enclose D(y) to so many digits, by a contour that is known or by new ones."""
+        """Enclose D(y) to so many digits, by a contour that is known or by new ones.
+
+        PrecisionError or LimitError where no contour has them.
+        """
         at = float_of(y)
         for known in self._known(digits, at):
             value = self._summed(known, y)
@@ -1204,17 +1292,20 @@ class Contours:
         raise undecided(f"δ at ε = {at:.6g}", digits)
 
     def _known(self, digits: float, at: float | None = None) -> Iterator[Contour]:
-        """Yield the contours that were made for so many digits, those next to a place first."""
+        """Yield the contours that were made for more than so many digits, those near `at` first."""
         made = self.known if at is None else sorted(self.known, key=lambda x: abs(x.at - at))
         return (known for known in tuple(made) if known.plan.need > digits * math.log(10))
 
     def _summed(self, contour: Contour, y: Number) -> arb:
-        """Enclose D(y) by one contour."""
+        """Enclose D(y) by one contour, at its precision."""
         with ctx.workprec(contour.plan.bits):
             return self.runs.mass_at_infinity + contour.delta(y())
 
     def _new(self, at: float, log_delta: float, digits: float, use: Callable[[Contour], T]) -> T:
-        """Lay a new contour, keep it, and return what `use` makes of it."""
+        """Lay a new contour for y = `at`, keep it, and return what `use` makes of it.
+
+        Older ones go where their nodes are too many. Nothing is kept where `use` raises an error.
+        """
         plain = self.runs.moments
         moments, chosen = moments_and_plan(plain, at, log_delta, digits, self.two_ways)
         if self.most_nodes < math.inf and (chosen.taper or chosen.last > self.most_nodes):
@@ -1233,7 +1324,10 @@ class Contours:
         return decided_by_digits(lambda digits: self.roughly(y, bound, digits), bound)
 
     def roughly(self, y: Number, bound: Number, digits: float) -> arb:
-        """Enclose D(y) to so many digits of the bound; with none wanted, by one moment."""
+        """Enclose D(y) to about so many digits of the bound; with 0 digits by one moment.
+
+        A contour that is known serves where it decides. NaN where no moment tells anything.
+        """
         with ctx.workprec(bits_for(digits)):
             value = self.runs.beyond_largest_loss(y())
             if value is not None:
@@ -1249,7 +1343,7 @@ class Contours:
         )
 
     def _across(self, y: Number) -> Iterator[arb]:
-        """D(y) = 1 − e^y + e^y D′(−y) by the contours that the pairs exchanged have summed."""
+        """Yield D(y) = 1 − e^y + e^y D′(−y) by contours that the exchanged pairs have summed."""
         if (first := self.exchanged) is not None:
             for known in first.known:
                 with ctx.workprec(known.plan.bits):
@@ -1271,7 +1365,10 @@ class Contours:
     # --- ε(δ)
 
     def root(self, delta: Fraction, digits: float) -> arb:
-        """Enclose the root of D = δ by a contour that is known, or by a new one near the root."""
+        """Enclose the root of D = δ by a contour that is known, or by a new one near the root.
+
+        P(L = ∞) < δ < D(0) is known. PrecisionError or LimitError where no contour has the digits.
+        """
         for known in self._known(digits):
             root = self._on(known, delta)
             if root is not None and accuracy(root) >= digits:

@@ -1,4 +1,8 @@
-"""Moments at real orders steer the search for a contour, in float64, and prove nothing."""
+"""Moments at real orders steer the search for a contour, in float64, and prove nothing.
+
+A shift s is order 1 + s, or −s if reversed. K(s) = Σ k_i log F_i is log E_P[e^{sL}] over finite L,
+in nats, ∞ where a moment is infinite; y, ε and log δ are in nats too.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +18,37 @@ from symacct.kernel import deadline
 from symacct.kernel.memory import cached_property
 from symacct.profile.part import Factor, Floats, Part, PartRuns, merged
 
-_COARSE, _FINE = 2, 8  # shifts that are looked at in an octave, far and near
-_BLOCK = 12  # of the first at once
-_FARTHEST = 60  # octaves from 1
-_BELOW, _ABOVE = 16, 28  # of the second, on the sides of the saddle
-_KINDS = 24  # of parts that are told apart
+#: So many shifts are looked at in an octave, far from the saddle and near it.
+_COARSE, _FINE = 2, 8
+#: So many coarse shifts are worked out at once.
+_BLOCK = 12
+#: Shifts lie within so many octaves of 1.
+_FARTHEST = 60
+#: So many fine shifts lie below the saddle and above it.
+_BELOW, _ABOVE = 16, 28
+#: Of more kinds of parts some stand for their likes.
+_KINDS = 24
 
 
 @dataclass
 class Moments:
     """Moments K(s) = Σ k_i log F_i and K″ are kept at the shifts s = 2^{j/2}, by blocks.
 
-    About one of the shifts they are known more closely.
+    About one of the shifts they are known more closely. `start` is a j near the last one that was
+    looked for, `noisy` keeps the moments beside the last noise, and `room` in nats is what the
+    largest loss is taken to be larger by, so that a step has no alias up to there.
     """
 
     runs: PartRuns
     reverse: bool
     blocks: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
     fine: dict[int, tuple[Floats, Floats, Floats]] = field(default_factory=dict)
-    noisy: dict[Part, Moments] = field(default_factory=dict)  # by what stands beside
-    start: int = 0  # near the last shift that was looked for
-    room: float = 0.0  # beyond the largest loss, of which a step leaves as much without an alias
+    noisy: dict[Part, Moments] = field(default_factory=dict)
+    start: int = 0
+    room: float = 0.0
 
     def with_noise(self, noise: Part) -> Moments:
-        """The moments of these runs and of one more, which is the last."""
+        """Make the moments of these runs and of one more, which comes last; the last are kept."""
         if noise not in self.noisy:
             self.noisy = {noise: Moments((*self.runs, (noise, 1)), self.reverse)}
         return self.noisy[noise]
@@ -49,14 +60,14 @@ class Moments:
 
     @cached_property
     def factors(self) -> tuple[tuple[Factor, int], ...]:
-        """What a contour multiplies."""
+        """What a contour multiplies: the runs, or of many kinds fewer factors where it can be."""
         if len(self.runs) <= _KINDS:
             return tuple(self.runs)
         return tuple(merged(tuple(self.runs), lambda kind, same_class: kind.factors(same_class)))
 
     @cached_property
     def representatives(self) -> list[tuple[Part, float]]:
-        """Return the runs, or of many kinds of them some that stand for their likes."""
+        """The runs, or of more than 24 kinds some, with counts that stand for their likes."""
         return list(self.runs) if len(self.runs) <= _KINDS else list(_chosen(self.runs))
 
     @cached_property
@@ -65,11 +76,11 @@ class Moments:
         return self.room + sum(k * float(part.largest(self.reverse).mid()) for part, k in self.runs)
 
     def order(self, shift: float) -> float:
-        """Re z where Re s = `shift`."""
+        """Return Re z where Re s = `shift`."""
         return -shift if self.reverse else 1 + shift
 
     def _at(self, shifts: Floats) -> tuple[Floats, Floats]:
-        """Compute K and K″ at some shifts."""
+        """Estimate K and K″ at some shifts, by the representatives."""
         orders = -shifts if self.reverse else 1 + shifts
         log_moments, variances = np.zeros(len(shifts)), np.zeros(len(shifts))
         for part, k in self.representatives:
@@ -80,7 +91,7 @@ class Moments:
         return log_moments, variances
 
     def _coarse(self, j: int) -> tuple[float, float]:
-        """K and its second derivative at 2^{j/2}."""
+        """Return K and its second derivative at 2^{j/2}."""
         index, place = divmod(j, _BLOCK)
         if index not in self.blocks:
             first = index * _BLOCK
@@ -89,7 +100,7 @@ class Moments:
         return float(log_moments[place]), float(variances[place])
 
     def moments_around(self, middle: int) -> tuple[Floats, Floats, Floats]:
-        """Shifts about 2^{j/2}, K and its second derivative."""
+        """Return fine shifts about 2^{j/2}, j = `middle`, K and its second derivative at them."""
         if middle not in self.fine:
             places = middle / _COARSE + np.arange(-_BELOW, _ABOVE) / _FINE
             shifts = np.exp2(places)
@@ -97,7 +108,7 @@ class Moments:
         return self.fine[middle]
 
     def moments_beyond(self, middle: int, y: float, most: float) -> tuple[Floats, Floats, Floats]:
-        """Compute the moments coarsely at larger shifts, while K(s) − sy is at most so much."""
+        """Return coarse shifts beyond the fine ones, K and K″, while K(s) − sy <= `most`."""
         first = middle + _COARSE * _ABOVE // _FINE
         known = ((j, self._coarse(j)) for j in range(first, _COARSE * _FARTHEST))
         rows = list(
@@ -114,11 +125,11 @@ class Moments:
         return self._minimum(lambda s, log_moment: log_moment - s * y - math.log(s))[0]
 
     def renyi_epsilon(self, log_delta: float) -> float:
-        """Estimate the smallest ε that real orders give for δ, never below the true one."""
+        """Estimate the smallest ε that real orders give for δ: an upper bound but for float64."""
         return self._renyi(log_delta)[1]
 
     def _renyi(self, log_delta: float) -> tuple[int, float]:
-        """Search the shift whose moment gives the smallest ε for δ, and that ε."""
+        """Search the j of the shift whose moment gives the smallest ε for δ, and that ε."""
         return self._minimum(lambda s, log_moment: (log_moment - log_delta + log_kernel(s)) / s)
 
     def saddle_epsilon(self, log_delta: float) -> float:
@@ -132,15 +143,18 @@ class Moments:
         return min(epsilon(shift(i), *self._coarse(i)) for i in (j - 1, j, j + 1))
 
     def log_delta(self, y: float) -> float:
-        """Estimate the smallest log δ(y) that a moment gives, never below the true one."""
+        """Estimate the smallest log δ(y) that a moment gives: an upper bound but for float64.
+
+        It is without P(L = ∞).
+        """
         shifts, log_moments, _ = self.moments_around(self.saddle(y))
         log_deltas = log_moments - shifts * y + log_kernel(shifts)
         return float(np.nan_to_num(log_deltas, nan=math.inf).min())
 
     def lowest_shift(self, y: float, log_bound: float) -> float | None:
-        """Search the smallest shift whose moment bounds D(y) by e^{log_bound}, the cheapest to sum.
+        """Estimate about the smallest shift whose moment bounds D(y) by e^{log_bound}.
 
-        None where no moment does.
+        It is the cheapest to sum. None where no moment is estimated to do so.
         """
 
         def over(s: float, log_moment: float) -> float:
@@ -156,7 +170,8 @@ class Moments:
     def _minimum(self, objective: Callable[[float, float], float]) -> tuple[int, float]:
         """Minimise a function of (s, K(s)) with one valley over the shifts 2^{j/2}.
 
-        The j of the minimum, and its value.
+        It returns the j of the minimum, and the value, which is ∞ where no moment is finite. It
+        begins near the last minimum that was found.
         """
 
         def at(j: int) -> float:
@@ -178,17 +193,20 @@ class Moments:
 
 
 def shift(j: int) -> float:
-    """2^{j/2}."""
+    """Return the shift 2^{j/2}."""
     return float(2.0 ** (j / _COARSE))
 
 
 def log_kernel(s: float | Floats) -> Any:
-    """log of s^s/(1+s)^{1+s}, the largest (1−e^{−u})e^{−su}."""
+    """Compute log of s^s/(1+s)^{1+s}, the largest (1−e^{−u})e^{−su} over u >= 0, in float64."""
     return s * np.log(s) - (1 + s) * np.log1p(s)
 
 
 def _chosen(runs: PartRuns) -> Iterator[tuple[Part, float]]:
-    """Choose the middle one of each group of like runs, with a count that keeps their log F(2)."""
+    """Choose the middle one of each group of like runs, with a count that keeps their log F(2).
+
+    Likes are of one class and about one log F(2); there are 24 groups of a class at most.
+    """
     sizes = [(float(part.float_moments(np.array([2.0]))[0][0]), part, k) for part, k in runs]
     sizes.sort(key=lambda row: (type(row[1]).__name__, row[0]))
     for _, same in itertools.groupby(sizes, key=lambda row: type(row[1])):

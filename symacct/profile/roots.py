@@ -17,7 +17,9 @@ from symacct.kernel.sums.balls import within
 #
 # How many digits a ball has, and the precision that so many need.
 
-_TELLING = (0.0, 3.0, 12.0, 40.0)  # digits of a value, one after the other
+#: A comparison is tried with values of so many digits, one after the other.
+_TELLING = (0.0, 3.0, 12.0, 40.0)
+#: A value that refuses up to so many digits raises its error; one that refuses more tells nothing.
 _MOSTLY_TELL = 3.0
 
 
@@ -33,22 +35,22 @@ def log_float_of(x: Callable[[], arb]) -> float:
 
 
 def bits_for(digits: float) -> int:
-    """Return the bits of precision for so many digits, with a reserve."""
+    """Return the bits of precision for so many decimal digits, with a reserve of 64."""
     return math.ceil(digits * 3.33) + 64
 
 
 def precisions(digits: float) -> Iterator[int]:
-    """Bits at which to try, doubled up to the limit."""
+    """Yield bits at which to try for so many digits, doubled up to the limit."""
     return doubled(bits_for(digits))
 
 
 def accuracy(x: arb) -> float:
-    """The significant digits that both ends share."""
+    """Return the significant decimal digits that both ends of a ball share; −∞ if not finite."""
     return (x.rel_accuracy_bits() - 1) / 3.3219281 if x.is_finite() else -math.inf
 
 
 def decided(value: arb, most: arb) -> bool | None:
-    """Is the value at most this? None where balls can't tell."""
+    """Decide if the value is at most this; None where balls can't tell, as of NaN."""
     if value <= most:
         return True
     return False if value > most else None
@@ -94,13 +96,21 @@ def at_digits(value: Callable[[], arb], digits: float, what: Callable[[], str]) 
 #
 # Where a profile crosses δ, in balls: by secants, and what proves how near they came.
 
+# An enclosure is proved whatever these are; they say how long it is sought.
+#: Widenings of an estimate, secant steps of one, rounds of a bracket, and halvings of a new one.
 _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60
-_FEW_DIGITS = 5.0  # that a root is first found to
-_BRACKET_HALVINGS, _FINAL_HALVINGS = 20, 6  # halvings
-_BESIDE = 2.0**-20  # of y
-_WIDTH_RATIO = 1.01  # times as wide as the places at which balls do not tell
-_BLURS = 16  # apart are values that balls tell apart
+#: A root that is found by secants first has more digits than these.
+_FEW_DIGITS = 5.0
+#: Halvings up to where balls don't decide: of a bracket, and of an enclosure.
+_BRACKET_HALVINGS, _FINAL_HALVINGS = 20, 6
+#: A chord ends at least this share of y to the right.
+_BESIDE = 2.0**-20
+#: An end is near where the enclosure is so many times as wide as what balls leave open.
+_WIDTH_RATIO = 1.01
+#: Places so many widths of an estimate apart have values that balls tell apart.
+_BLURS = 16
 
+#: Encloses D(y) at flint's current precision; NaN or a wide ball where more is needed.
 Value = Callable[[arb], arb]
 
 
@@ -108,7 +118,8 @@ def convex_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -
     """Enclose where a nonincreasing function that is convex in e^y crosses `goal`.
 
     To the left of any point it is at least as steep as a chord that begins at y or to the right.
-    None where no chord bounds the root.
+    `slope` is that of log value/goal at `start`, if known. The root is taken to be >= 0. None where
+    no chord bounds it.
     """
     seen: list[tuple[arb, arb]] = []
 
@@ -136,8 +147,8 @@ def convex_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -
 def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
     """Enclose where a nonincreasing function crosses `goal`, with both ends proved.
 
-    value(low) > goal > value(high); secants bring the ends near, and the bracket is halved where a
-    secant leaves it or does not shrink it.
+    value(low) > goal > value(high) is known; secants bring the ends near, and the bracket is halved
+    where a secant leaves it or does not shrink it.
     """
     low, high = bracket
     for _ in range(_HALVINGS):
@@ -169,7 +180,7 @@ def before_the_end(value: Value, goal: arb, known: arb | None, end: arb) -> arb 
 
     Near the end it falls like a power of end − y: secants and halvings are of v = −log(1 − y/end).
     `known` is an earlier enclosure. Where balls do not tell how near the end is, the root is
-    between the last place that they tell and the end.
+    between the last place that they tell and the end. None where they tell none. 0 < end < ∞.
     """
 
     @cache
@@ -193,7 +204,7 @@ def before_the_end(value: Value, goal: arb, known: arb | None, end: arb) -> arb 
 def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:
     """Bracket the root: 0 <= low < high with D(low) > δ > D(high), an eighth apart if possible.
 
-    None where no such place is found.
+    The caller knows that D(0) > δ. None where no place up to 2^40 is certainly below δ.
     """
     low, high = arb(0), arb(1)
     while not value(high) < goal:
@@ -218,7 +229,10 @@ def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:
 def _until_unknown(
     value: Value, goal: arb, low: arb, middle: arb, high: arb, halvings: int
 ) -> tuple[arb, arb]:
-    """Bring both ends near to a place at which balls may not decide."""
+    """Bring both ends near to a place at which balls may not decide, by some halvings.
+
+    Every end that is returned is decided, or one that was given.
+    """
     unknown = (middle, middle)
     for _ in range(halvings):
         below, above = ((low + unknown[0]) / 2).mid(), ((unknown[1] + high) / 2).mid()
@@ -231,7 +245,10 @@ def _until_unknown(
 
 
 def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -> tuple[arb, arb]:
-    """Estimate where value(y) = goal by secants of its logarithm, and how far off that is."""
+    """Estimate where value(y) = goal by secants of its logarithm, and how far off that is.
+
+    Both are exact numbers that prove nothing. `slope` is that of log value/goal, if known.
+    """
 
     def height(y: arb) -> arb:
         deadline.check()
@@ -259,7 +276,11 @@ def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) ->
 def crossing(
     value: Value, goal: arb, known: arb | None, about: Callable[[float], float]
 ) -> arb | None:
-    """Enclose the root by secants from an estimate, or where these go astray by a bracket."""
+    """Enclose the root by secants from an estimate, or where these go astray by a bracket.
+
+    `known` is an earlier enclosure; `about` estimates ε for a log δ. D is convex in e^y, and
+    D(0) > δ. None where there is no bracket.
+    """
     if known is None:
         guess = about(float(goal.log()))
         root = convex_root(value, goal, arb(guess)) if 0 < guess < math.inf else None

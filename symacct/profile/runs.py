@@ -27,33 +27,36 @@ from symacct.profile.roots import precisions
 #
 # What every way to a profile answers: at what cost it can, and then the numbers.
 
+#: The cost of a strategy that can't answer.
 CANNOT = math.inf
 
 T = TypeVar("T")
-Number = Callable[[], arb]  # a ball at flint's current precision
+#: Makes a number as a ball at flint's current precision, whatever that is when it is called.
+Number = Callable[[], arb]
 
 
 class Strategy(Protocol):
     """A strategy is a way to the profile D of some runs in one direction.
 
-    What it can't compute it refuses with PrecisionError or LimitError.
+    `digits` are significant ones, y is in nats. What it can't compute it refuses with
+    PrecisionError or LimitError.
     """
 
     @property
     def proof(self) -> Proof:
-        """Where it is proved that the numbers are right."""
+        """The lemma that proves the numbers."""
 
     def cost(self, digits: float) -> float:
         """Estimate the time for so many digits, in nodes of a contour; `CANNOT` without any."""
 
     def delta(self, y: Number, digits: float) -> arb:
-        """Compute D(y) to so many digits."""
+        """Enclose D(y) to so many digits."""
 
     def root(self, delta: Fraction, digits: float) -> arb:
-        """Compute the y with D(y) = δ, to so many digits."""
+        """Enclose the y >= 0 with D(y) = δ to so many digits, P(L = ∞) < δ < D(0)."""
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
-        """Is D(y) at most the bound? None where balls can't decide it."""
+        """Decide whether D(y) is at most the bound; None where balls can't."""
 
 
 def by_the_cheapest(
@@ -62,7 +65,7 @@ def by_the_cheapest(
     """Ask the cheapest strategy that can answer, and the next one where it refuses.
 
     The second value is the strategy that answered. Where all refuse, the error is that of the last
-    one, which had the most to spend.
+    one, which had the most to spend; PrecisionError where none can answer at any cost.
     """
     priced = ((way.cost(digits), way) for way in strategies)
     able = sorted((x for x in priced if x[0] < CANNOT), key=lambda x: x[0])
@@ -83,7 +86,8 @@ def by_the_cheapest(
 #
 # The runs of known pairs in one direction, and the ends of their privacy loss.
 
-_EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
+#: P(L = ∞) of at most so many runs that lose mass is a fraction, of more a ball.
+_EXACT_RUNS = 1000
 
 
 def total_mass_at_infinity(runs: Runs, reverse: bool) -> arb:
@@ -116,7 +120,7 @@ class DirectedRuns:
 
     @property
     def gaussian_ratio(self) -> Exact | None:
-        """(Δ/σ)² where all is one query with Gaussian noise, on all of the data."""
+        """(Δ/σ)² where all is one query with Gaussian noise, on all of the data; else None."""
         return self.runs[0][0].gaussian_ratio if self.count == 1 else None
 
     @property
@@ -136,17 +140,20 @@ class DirectedRuns:
 
     @property
     def are_costly(self) -> bool:
-        """Does a value of some part's profile take as long as thousands of others?"""
+        """Does a value of some part's profile take as long as thousands of other parts' values?"""
         return any(part.is_costly for part, _ in self.runs)
 
     @property
     def have_an_end(self) -> bool:
-        """Is there a largest loss, next to which D falls like a power, and a value of D cheap?"""
+        """Is there a largest loss, near which D falls like a power of what is left?
+
+        So it is said of densities with a largest loss, and of losses that say so.
+        """
         cheap = self.densities or any(part.has_an_end for part, _ in self.runs)
         return bool(cheap and self.largest.is_finite())
 
     def about_root(self, log_delta: float) -> float:
-        """Estimate ε(δ) in float64: by the part that is run alone, if it knows, else by moments."""
+        """Estimate ε(e^{log_delta}): by the part itself where one run is all, else by moments."""
         epsilon = None
         if len(self.runs) == 1 and self.count == 1:
             epsilon = self.runs[0][0].about_root(log_delta, self.reverse)
@@ -156,27 +163,30 @@ class DirectedRuns:
 
     @property
     def largest(self) -> arb:
-        """The largest finite loss, a ball at flint's current precision."""
+        """The largest finite loss in nats, a ball at flint's current precision; ∞ without any."""
         return sum((k * part.largest(self.reverse) for part, k in self.runs), arb(0))
 
     @cached_property
     def about_largest(self) -> arb:
-        """The largest finite loss to few digits."""
+        """The largest finite loss at 64 bits: a ball that encloses it."""
         with ctx.workprec(64):
             return self.largest
 
     def may_be_largest(self, y: arb) -> bool:
-        """Is the largest loss one that balls do not tell from y?"""
+        """Do balls leave open whether y is the largest loss?"""
         return not y < self.about_largest and bool(self.largest.overlaps(y))
 
     def is_beyond(self, y: Fraction) -> bool:
-        """Decide exactly if y is at least the largest loss, where balls can't at equality."""
+        """Decide exactly if y is at least the largest loss; False where that is no fraction."""
         ends = [(part.exact_largest(self.reverse), k) for part, k in self.runs]
         known = [(Fraction(end), k) for end, k in ends if isinstance(end, Fraction)]
         return len(known) == len(ends) and y >= sum(k * end for end, k in known)
 
     def beyond_largest_loss(self, y: arb) -> arb | None:
-        """Compute D(y) where no finite loss is above y, as far as balls decide; None before."""
+        """Enclose D(y) where no finite loss is certainly above y; None where one is.
+
+        Where balls can't tell, D is at most how far y may be before the end above P(L = ∞).
+        """
         if y < self.about_largest:
             return None
         left = self.largest - y
@@ -194,7 +204,7 @@ class DirectedRuns:
 
     @cached_property
     def exact_mass_at_infinity(self) -> Fraction | None:
-        """Compute P(L = ∞) as a fraction, where that is known and not too long."""
+        """P(L = ∞) as a fraction; None where it is none, or is of more than 1000 runs."""
         losing = [(part.mass_at_infinity(self.reverse), k) for part, k in self.runs]
         losing = [(lost, k) for lost, k in losing if lost != 0]
         if any(lost == 1 for lost, _ in losing):
@@ -206,7 +216,11 @@ class DirectedRuns:
         return 1 - math.prod(((1 - lost) ** k for lost, k in losing), start=Fraction(1))
 
     def refuse_delta_below_mass_at_infinity(self, delta: Fraction) -> None:
-        """Raise InfiniteError if no finite ε has this δ: below P(L = ∞), or 0 if unbounded."""
+        """Raise InfiniteError if no finite ε has this δ.
+
+        It is below P(L = ∞), or it is 0 and there is no largest loss. Where balls can't tell δ from
+        P(L = ∞) nothing is raised.
+        """
         if (
             delta == 0
             and self.mass_at_infinity == 0
@@ -239,7 +253,7 @@ class DirectedRuns:
 
     @cached_property
     def exact_total_variation(self) -> Fraction | None:
-        """D(0) as a fraction, of one run of a finite pair that has one."""
+        """D(0) as a fraction, of one run of a finite pair of fractions; None of others."""
         return self.runs[0][0].exact_total_variation if self.count == 1 else None
 
     def is_above_at_0(self, delta: Fraction) -> bool | None:

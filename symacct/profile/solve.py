@@ -40,10 +40,14 @@ if TYPE_CHECKING:
 else:  # which compositions of densities and sampled noise do not need
     loss_grids = LazyModule("symacct.profile.grids")
 
-_FEW_NODES = 20_000  # that are summed in less than about a second
-_TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one
-_DIGIT, _SPARE_BITS = 3.33, 64  # bits of one, and those that a sum over outcomes has more
-_SPARE_DIGITS = 3.0  # digits of what a sum over outcomes asks
+#: A contour of so many nodes is summed in less than about a second.
+_FEW_NODES = 20_000
+#: Beside fewer runs of densities than these, finite laws are laid on the grid with them.
+_TOGETHER = 50
+#: A digit has so many bits, and a sum over outcomes 64 more than its digits.
+_DIGIT, _SPARE_BITS = 3.33, 64
+#: A sum over outcomes asks values of so many digits more than its own.
+_SPARE_DIGITS = 3.0
 
 
 @dataclass(eq=False)
@@ -51,14 +55,14 @@ class CompositionProfile:
     """The profile D of (P_i, Q_i)^{k_i}, or of all of them exchanged, keeps what it has summed.
 
     `first` is the profile of the same runs in the other direction, where that is asked before;
-    `two_ways` says whether both directions are asked.
+    `two_ways` says whether both directions are asked. y and ε are in nats, `digits` significant.
     """
 
     pairs: Runs
     reverse: bool
     first: CompositionProfile | None = None
     two_ways: bool = False
-    #: Where the last answer is proved.
+    #: What proves the last answer; another question changes it.
     proof: Proof = LARGEST_LOSS
 
     @cached_property
@@ -91,7 +95,7 @@ class CompositionProfile:
 
     @cached_property
     def contours(self) -> Contours:
-        """The contours."""
+        """The contours, which know those of the other direction."""
         before = None if self.first is None else self.first.contours
         return Contours(self.runs, self.two_ways, before)
 
@@ -104,8 +108,8 @@ class CompositionProfile:
     def _given_finite(self) -> list[Strategy]:
         """List strategies that sum the others' profile over the outcomes of few finite parts.
 
-        Contours of few nodes come first where the others have no closed form. None where a grid is
-        sooner.
+        Contours of few nodes come first where the others have no closed form. [] where there are no
+        such parts, too many outcomes, or a grid is sooner.
         """
         if all(part.finite is None for part, _ in self.pairs) or self._is_for_a_grid:
             return []
@@ -140,7 +144,10 @@ class CompositionProfile:
     # --- the questions
 
     def order(self, y: Number) -> float:
-        """Return the order 1 + c of the nodes that were summed, else about the saddle point's."""
+        """Return the order 1 + c of the nodes that were summed; else estimate the saddle point's.
+
+        It is ∞ where y is beyond the largest loss.
+        """
         middle = float_of(y)
         order = self.contours.order
         if order is None and self.runs.decay_slowly:
@@ -151,7 +158,7 @@ class CompositionProfile:
         return 1 + shift(self.runs.moments.saddle(middle)) if is_inside else math.inf
 
     def delta(self, y: Number, digits: float) -> arb:
-        """Compute D(y) to so many digits.
+        """Enclose D(y) to so many digits.
 
         At or beyond the largest loss it is P(L = ∞). PrecisionError or LimitError where no strategy
         reaches the digits.
@@ -170,7 +177,9 @@ class CompositionProfile:
     def epsilon(self, delta: Fraction, digits: float) -> arb:
         """Compute the smallest ε >= 0 with D(ε) <= δ, proved by values on both sides.
 
-        It is 0 where D(0) <= δ, and the largest loss where δ is just the mass P(L = ∞).
+        It is 0 where D(0) <= δ, and the largest loss where δ is just the mass P(L = ∞). δ is known
+        not to be below that (`refuse_delta_below_mass_at_infinity`). PrecisionError or LimitError
+        where no strategy reaches the digits.
         """
         self.proof = AT_0
         if (apart_by := self.runs.exact_total_variation) is not None and apart_by <= delta:
@@ -193,7 +202,10 @@ class CompositionProfile:
         return value
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
-        """Decide whether D(y) is at most the bound; None where balls can't decide it."""
+        """Decide whether D(y) is at most the bound; None where balls can't.
+
+        PrecisionError or LimitError where every strategy refuses.
+        """
         with ctx.workprec(bits_for(0)):
             beyond = self.runs.beyond_largest_loss(y())
             if beyond is not None and beyond <= bound():

@@ -19,8 +19,10 @@ from symacct.profile.part import Floats, OrderLine
 #
 # Powers are formed by halving: rectangles would grow exponentially under repeated products.
 
-_ROWS = 256  # of a matrix product at once
-_FIRST_ROWS = 64  # of the first product, which tells how long all of them take
+#: A product of matrices has so many rows at most at once, so that the deadline is read between.
+_ROWS = 256
+#: The first product has so many, and tells how long all of them take.
+_FIRST_ROWS = 64
 #: Columns of one product: at least as many as flint's fast one takes, and where many powers are
 #: asked for so few that it takes half a second at most, as the time is looked at between products.
 _FEWEST_COLUMNS, _COLUMNS, _ENTRIES = 128, 2048, 2**21
@@ -28,7 +30,7 @@ _I = acb(0, 1)
 
 
 def powers(x: acb, count: int) -> list[acb]:
-    """x^0 … x^{count−1}."""
+    """Compute x^0 … x^{count−1} by halving exponents."""
     powers_of_x = [acb(1), x]
     for n in range(2, count):
         powers_of_x.append(powers_of_x[n // 2] * powers_of_x[n - n // 2])
@@ -36,7 +38,7 @@ def powers(x: acb, count: int) -> list[acb]:
 
 
 def power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
-    """Compute Σ_j w_j r_j^n for 0 <= n < count."""
+    """Compute Σ_j w_j r_j^n for 0 <= n < count, for any complex numbers."""
     return _by_columns(_power_sums, weights, ratios, count)
 
 
@@ -78,7 +80,10 @@ def _some_rows(rows: list[list[acb]], outlook: deadline.Outlook) -> Iterator[acb
 
 
 def sums_on_a_line(weights: list[arb], losses: list[arb], line: OrderLine, error: arb) -> list[acb]:
-    """Compute Σ w e^{inhℓ} for each node n of a line, each with the error as its radius."""
+    """Enclose Σ w e^{inhℓ} for each node n of a line, each within a disc of radius `error`.
+
+    The weights hold e^{aℓ} already.
+    """
     h, disc = arb(line.h), acb_within(error)
     sums = real_power_sums(weights, [h * loss for loss in losses], line.first, line.last)
     return [value + disc for value in sums]
@@ -128,12 +133,13 @@ def _both_signs(rows: acb_mat, columns: acb_mat) -> Iterator[acb]:
 
 
 def _times(xs: list[acb], ys: list[acb]) -> list[acb]:
+    """Multiply two lists number by number."""
     deadline.check()
     return [x * y for x, y in zip(xs, ys, strict=True)]
 
 
 def _columns(ratios: list[acb], count: int) -> list[list[acb]]:
-    """The n-th powers of all the ratios, for 0 <= n < count."""
+    """Compute the n-th powers of all the ratios, for 0 <= n < count, a column for each n."""
     columns = [[acb(1)] * len(ratios), ratios]
     for n in range(2, count):
         columns.append(_times(columns[n // 2], columns[n - n // 2]))
@@ -141,7 +147,7 @@ def _columns(ratios: list[acb], count: int) -> list[list[acb]]:
 
 
 def _weighed(weights: list[acb], ratios: list[acb], count: int) -> list[list[acb]]:
-    """The powers of the ratios times the weights."""
+    """Compute the n-th powers of the ratios times the weights, for 0 <= n < count."""
     halves = _columns(ratios, count // 2 + 1)
     rows = [weights]
     for n in range(1, count):
@@ -156,9 +162,12 @@ def _weighed(weights: list[acb], ratios: list[acb], count: int) -> list[list[acb
 # Between two places G(s) = e^{−iμs}F(a+is) is off its chord by at most |G″|d²λ(1−λ)/2, and |G″| <=
 # E_Q[(L−μ)²e^{aL}] is bounded by three real moments (docs/proofs/losses.md, Lemma between-places).
 
+#: A tail is walked by so many steps at most; then F(a) is its bound.
 _MOST_STEPS = 1200
+#: A bound may be e^{f/20} times the value at the start, f the nats that |F| has fallen there.
 SHARE = 20
 
+#: (A, C) with |F(a+is)| <= A + C/s for every s > 0.
 End = tuple[arb, arb]
 
 
@@ -166,8 +175,8 @@ End = tuple[arb, arb]
 class TransformOnLine:
     """A transform on a line Re z = a is known by values |F(a+is)| and three bounds.
 
-    `at` bounds a value, `moment` is F(a), `bend` bounds |G″|. For every s > 0 it is at most A +
-    C/s, for each (A, C) of `ends`.
+    `at` bounds a value from above, `moment` is F(a), `bend` bounds |G″|. For every s > 0 it is at
+    most A + C/s, for each (A, C) of `ends`.
     """
 
     at: Callable[[float], arb]
@@ -176,13 +185,16 @@ class TransformOnLine:
     ends: list[End]
 
     def largest_beyond(self, start: float) -> arb:
-        """Bound |F(a+is)| for all s >= start, within a share of what it has fallen there."""
+        """Bound |F(a+is)| for all s >= start > 0, within a share of what it has fallen there.
+
+        It is F(a) at most, where no more is shown.
+        """
         far = (constant + falling / arb(start) for constant, falling in self.ends)
         return min([self._walked(start), *(x for x in far if x < self.moment)], key=float)
 
     def _walked(self, start: float) -> arb:
-        # A step of d needs |G″|d²/8 <= goal <= F(a): so far, and no farther, can be walked.
         """Bound |F(a+is)| from `start` on by steps between values, up to where `ends` serve."""
+        # A step of d needs |G″|d²/8 <= goal <= F(a): so far, and no farther, can be walked.
         farthest = arb(start) + _MOST_STEPS * (8 * self.moment / self.bend).sqrt()
         if all(constant + falling / farthest > self.moment for constant, falling in self.ends):
             return self.moment
@@ -207,7 +219,7 @@ class TransformOnLine:
 
 
 def _highest(here: arb, there: arb, bent: arb) -> arb:
-    """Bound (1−λ)·here + λ·there + λ(1−λ)·bent from above for 0 <= λ <= 1."""
+    """Bound (1−λ)·here + λ·there + λ(1−λ)·bent from above for all 0 <= λ <= 1, bent >= 0."""
     rise = there - here
     if bent <= abs(rise):
         return here.max(there)
@@ -215,7 +227,10 @@ def _highest(here: arb, there: arb, bent: arb) -> arb:
 
 
 def second_moment_bound(moments: list[arb], mean: float, apart: float) -> arb:
-    """Bound E_Q[(L−μ)²e^{aL}] by F(a−h), F(a), F(a+h): h²x² <= e^{hx} + e^{−hx} − 2."""
+    """Bound E_Q[(L−μ)²e^{aL}] by the moments F(a−h), F(a), F(a+h), h = `apart`, for any μ = `mean`.
+
+    As h²x² <= e^{hx} + e^{−hx} − 2.
+    """
     below, middle, above = moments
     turn = (arb(mean) * arb(apart)).exp()
     return (below * turn + above / turn - 2 * middle) / arb(apart) ** 2
@@ -230,7 +245,7 @@ def second_moment_bound(moments: list[arb], mean: float, apart: float) -> arb:
 
 
 def points(count: int) -> list[arb]:
-    """Return the zeros of T_m, Chebyshev's points."""
+    """Return the zeros of T_m, Chebyshev's points in (−1, 1), m = `count`, from the largest on."""
     return [arb.cos_pi_fmpq(fmpq(2 * j + 1, 2 * count)) for j in range(count)]
 
 
@@ -242,13 +257,16 @@ def shares(count: int) -> arb_mat:
 
 
 def interpolation_error(most: arb, ratio: arb, count: int) -> arb:
-    """Bound the error of interpolation by 4Mρ^{1−m}/(ρ−1).
+    """Bound the error of interpolation at m points by 4Mρ^{1−m}/(ρ−1), ρ = `ratio` > 1.
 
-    The function is analytic and at most M in the ellipse.
+    The function is analytic and at most M in the ellipse of the half axes' sum ρ.
     """
     return 4 * most * ratio ** (1 - count) / (ratio - 1)
 
 
 def point_counts(log_most: Floats, ratios: Floats) -> Floats:
-    """Estimate how many points leave an `interpolation_error` of about 1, for each ellipse."""
+    """Estimate how many points leave an `interpolation_error` of 1, for M = e^{log_most}.
+
+    For each of some ellipses; no whole numbers.
+    """
     return np.asarray((log_most + np.log(4 * ratios / (ratios - 1))) / np.log(ratios))
