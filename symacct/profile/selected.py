@@ -1,4 +1,8 @@
-"""The best of a random number of runs has a profile between bounds by that of one run."""
+"""The best of a random number K of runs has a profile between bounds by that of one run.
+
+f(x) = E[x^K] is what the law of K says. Shifts and falls are in nats; bounds are fractions, rounded
+to their safe side.
+"""
 
 from __future__ import annotations
 
@@ -37,21 +41,30 @@ from symacct.theory.amplification.ps22 import log_mean
 # others. Of few outcomes all orders are tried. What is told is rounded to fractions so that its
 # profile falls (docs/proofs/selection.md, Lemma ordered-outputs).
 
-_BITS, _KNOWN_BITS, _KEPT = 192, 64, 1 - Fraction(1, 2**64)
-_MOST_OUTCOMES = 512  # of finite laws that are taken as they are
-_PLACES, _FEW_DIGITS, _DIGITS = 160, 2, 10  # of a profile, on either side of 0
-_LAST_DELTAS = tuple(Fraction(1, 2**bits) for bits in (66, 40, 26, 20))  # of δ at the last of them
-_FARTHEST = 700.0  # whose e^x is a float
-_FEW_OUTCOMES, _TRIED = 5, 32  # of which all orders are tried; orders at once
-#: What is asked where an order is chosen before a question is known.
+#: Chances of outcomes are worked out at 192 bits, and values of a profile at 64.
+_BITS, _KNOWN_BITS = 192, 64
+#: Each mass is lowered by 2^{−64} of it, so that what rounding adds elsewhere has room.
+_SHARE_KEPT = 1 - Fraction(1, 2**64)
+#: Finite laws of so many outcomes at most are taken as they are.
+_MOST_OUTCOMES = 512
+#: Other laws are made of H at so many places on either side of 0, to 10 digits. The last one is
+#: found to 2. More places make the bound nearer.
+_PLACES, _FEW_DIGITS, _DIGITS = 160, 2, 10
+#: The last place is ε at the first of these δ that the profile gives.
+_LAST_DELTAS = tuple(Fraction(1, 2**bits) for bits in (66, 40, 26, 20))
+#: No place is beyond this loss in nats, whose e^ε is a float.
+_FARTHEST = 700.0
+#: Up to so many outcomes have all their orders tried; of more, so many orders are tried at once.
+_OUTCOMES_IN_ALL_ORDERS, _ORDERS_AT_ONCE = 5, 32
+#: An order is chosen for this δ where no question is known.
 _USUAL_DELTA = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A selection has two laws of one run, the outcomes by rising p/q, and the law of the count.
+    """A selection has two laws of one run, the outcomes by rising p/q, and the law of the count K.
 
-    `turned` where p is the second law of the pair.
+    It is `turned` where p is the second law of the pair; `records` as in `Product`.
     """
 
     masses: tuple[tuple[Exact, Exact], ...]
@@ -63,26 +76,29 @@ class Selection:
         """Order the outputs so that ε(δ) or δ(ε) is about the largest, and return the output pair.
 
         Of few outcomes all orders are tried; of more the worst begin at some loss, which is
-        searched.
+        searched. The order is a choice of float64: the pair is a lower bound in any order.
         """
 
         def about(order: Sequence[int]) -> float:
             return self._about(order, asks_epsilon, float(given))
 
         size = len(self.masses)
-        if size <= _FEW_OUTCOMES:
+        if size <= _OUTCOMES_IN_ALL_ORDERS:
             return self.output_pair(max(itertools.permutations(range(size)), key=about))
         low, high = 0, size
         while True:
             deadline.check()
-            step = max(1, (high - low) // _TRIED)
+            step = max(1, (high - low) // _ORDERS_AT_ONCE)
             first_worst = max(range(low, high, step), key=lambda first: about(self._order(first)))
             if step == 1:
                 return self.output_pair(self._order(first_worst))
             low, high = max(0, first_worst - step), min(size, first_worst + step + 1)
 
     def output_pair(self, order: Sequence[int]) -> Product:
-        """Make the pair of the best output's two laws, the outcomes in order from the worst."""
+        """Make a pair below that of the best output's two laws, the outcomes from the worst on.
+
+        Its masses are rounded to fractions, or it has no run where rounding hides what they tell.
+        """
         with precision(_BITS):
             laws = ([BALL.number(masses[i]) for masses in self.masses] for i in (0, 1))
             p, q = (self._law(law, order) for law in laws)
@@ -93,7 +109,7 @@ class Selection:
         return Pair(runs, records=self.records)
 
     def _law(self, law: list[arb], order: Sequence[int]) -> list[arb]:
-        """The chances that each outcome is the best, from those of one run."""
+        """Compute the chance that each outcome is the best, from the law of one run."""
         chances, better = [arb(0)] * len(law), arb(0)
         for i in reversed(order):
             chances[i] = gain(BALL, BALL.number, self.runs, better, law[i])
@@ -101,11 +117,12 @@ class Selection:
         return chances
 
     def _order(self, first: int) -> list[int]:
-        """The outcomes from the `first` on are the worst, and then come the others."""
+        """Order the outcomes: from the `first` on as they are, then those before it, backwards."""
         return [*range(first, len(self.masses)), *reversed(range(first))]
 
     @cached_property
     def _floats(self) -> tuple[Floats, Floats]:
+        """Both laws in float64."""
         p, q = np.array([(float(p), float(q)) for p, q in self.masses]).T
         return p, q
 
@@ -125,7 +142,7 @@ class Selection:
 
 
 def _float(x: Fraction) -> float:
-    """A number for a search, ∞ where it is above all floats."""
+    """Round a fraction to float64, to ∞ where it is above all floats."""
     try:
         return float(x)
     except OverflowError:
@@ -135,7 +152,8 @@ def _float(x: Fraction) -> float:
 def gain(lib: Any, number: Any, runs: Runs, better: Any, share: Any) -> Any:
     """Compute f(1 − better) − f(1 − better − share), f(x) = E[x^K]: the chance to be the best.
 
-    `lib` and `number` say in which arithmetic: balls or float64.
+    `share` is an outcome's chance in one run, `better` that of those better than it. `lib` has the
+    functions and `number` makes the numbers of an arithmetic: balls or float64.
     """
     if isinstance(runs, Poisson):
         rate = number(runs.rate)
@@ -154,7 +172,10 @@ def gain(lib: Any, number: Any, runs: Runs, better: Any, share: Any) -> Any:
 
 
 def selections(products: Iterable[Product], runs: Runs) -> list[Selection]:
-    """Make the selections of one run's products, both ways unless a symmetry swaps them."""
+    """Make the selections of one run's products, both ways unless a symmetry swaps them.
+
+    A product without runs, or whose profile is refused, has none.
+    """
     selections_ = []
     for product in products:
         with suppress(PrecisionError, LimitError, InfiniteError):
@@ -174,13 +195,14 @@ def usual(products: Iterable[Product], runs: Runs) -> list[Product]:
 
 
 def _ratio(masses: tuple[Exact, Exact]) -> Fraction | float:
+    """Return p/q to sort by: a fraction, or a float; ∞ for q = 0."""
     p, q = masses
     ratio = math.inf if q == 0 else p / q
     return ratio if isinstance(ratio, Fraction) else float(ratio)
 
 
 def _laws(product: Product) -> Sequence[tuple[Exact, Exact]]:
-    """Return the laws of few outcomes, or a pair below that of the product; none of nothing."""
+    """Return the laws of few outcomes, or else a finite pair below the product's; () of no run."""
     parts = [(atoms, count) for part, count in product.runs if (atoms := part.finite) is not None]
     if not product.runs:
         return ()
@@ -200,11 +222,12 @@ def _outcomes(part: Atoms) -> Sequence[tuple[Exact, Exact]]:
 
 
 def _is_rational(run: tuple[Atoms, int]) -> bool:
+    """Decide if all masses of a run are fractions."""
     return all(isinstance(x, Fraction) for masses in run[0].laws for x in masses)
 
 
 def _quantized(product: Product) -> FractionMasses:
-    """Make a finite pair that post-processing leaves of the product's."""
+    """Make a finite pair whose profile is at most the product's, in both directions."""
     ways = [
         CompositionProfile(product.runs, way) for way in (False, True)[: 2 - product.is_symmetric]
     ]
@@ -214,7 +237,7 @@ def _quantized(product: Product) -> FractionMasses:
 
 
 def _known(way: CompositionProfile) -> list[tuple[Fraction, Fraction, Fraction]]:
-    """Enclose H at some x >= 1: triples of x, a lower and an upper bound."""
+    """Enclose H at some x = e^ε >= 1: triples of x, a lower bound and an upper bound."""
     with precision(_KNOWN_BITS):
         last = _last_place(way)
         enclosures = []
@@ -226,7 +249,10 @@ def _known(way: CompositionProfile) -> list[tuple[Fraction, Fraction, Fraction]]
 
 
 def _last_place(way: CompositionProfile) -> float:
-    """Search the largest loss worth a place: ε at the smallest δ that the profile gives."""
+    """Estimate the largest loss worth a place, in nats: ε at the smallest δ that the profile gives.
+
+    Raises the error of the largest δ where it gives none.
+    """
     for delta in _LAST_DELTAS[:-1]:
         with suppress(PrecisionError, LimitError, InfiniteError):
             return min(_FARTHEST, float(way.epsilon(delta, _FEW_DIGITS).mid()))
@@ -237,14 +263,15 @@ def rounded_below(output_laws: Iterable[tuple[arb, arb]]) -> FractionMasses:
     """Round two laws to fractions, so that their profile falls at every ε in both directions.
 
     Where p > q the first is rounded downwards and the second upwards, where p < q the other way;
-    what both then have left is one outcome. () where no outcome tells anything.
+    what both then have left is one outcome. () where no outcome tells anything, or rounding leaves
+    no two laws.
     """
     up, down = [], []
     for p, q in output_laws:
         if p > q:
-            up.append([_KEPT * rational(p.lower()), _KEPT * rational(q.upper())])
+            up.append([_SHARE_KEPT * rational(p.lower()), _SHARE_KEPT * rational(q.upper())])
         elif p < q:
-            down.append([_KEPT * rational(p.upper()), _KEPT * rational(q.lower())])
+            down.append([_SHARE_KEPT * rational(p.upper()), _SHARE_KEPT * rational(q.lower())])
     if not up or not down:
         return ()
     total = [sum((masses[i] for masses in (*up, *down)), Fraction(0)) for i in (0, 1)]
@@ -259,6 +286,7 @@ def rounded_below(output_laws: Iterable[tuple[arb, arb]]) -> FractionMasses:
 
 
 def _apart(masses: list[Fraction]) -> Fraction:
+    """Return |p − q|."""
     return abs(masses[0] - masses[1])
 
 
@@ -270,26 +298,31 @@ def _apart(masses: list[Fraction]) -> Fraction:
 # neighbours, H_a of the best is at most f′(1) H_{ac} of one run (docs/proofs/selection.md, Lemma
 # selected-profile).
 
+# A bound is sound whatever these are; they say how near the best one is found.
+#: Shifts are worked out at this many bits.
 _BEST_BITS = 64
-_HALVINGS, _NEAR = 200, 16  # of a bracket: until it holds the least ratio, and then
-_GOLDEN = (math.sqrt(5) - 1) / 2
+#: A bracket of the least ratio is halved so often at most, and then so often more, to be nearer.
+_HALVINGS, _MORE_HALVINGS = 200, 16
+_GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
+#: Events of probability below e^{−fall} of one K are left out, for one of these falls in nats.
 _FALLS = tuple(map(Fraction, (7, 14, 28, 56, 84)))
-_MOST_FALL, _STEPS = 200, 10  # nats, that what is left out may be below 1, and how it is sought
+#: The best fall is at most so many nats, and is found by so many halvings.
+_MOST_FALL, _HALVINGS_OF_FALL = 200, 10
 
-#: ε >= 0 ↦ δ(ε) of one run, in a ball.
+#: Encloses δ(ε) of one run, at an ε >= 0.
 Delta = Callable[[Fraction], arb]
 
 
 @dataclass(frozen=True)
 class ShiftedBound:
-    """A shifted bound is δ <= E[K] δ₁(ε − shift) + left, δ₁ that of one run."""
+    """A shifted bound is δ(ε) <= E[K] δ₁(ε − shift) + left for every ε, δ₁ that of one run."""
 
     shift: Fraction
     left: Fraction = Fraction(0)
 
 
 def mean(runs: Runs) -> arb:
-    """E[K] = f′(1)."""
+    """Compute E[K] = f′(1)."""
     if isinstance(runs, TruncatedNegativeBinomial):
         value: arb = log_mean(BALL, runs).exp()
     else:
@@ -308,12 +341,12 @@ def falls(runs: Runs) -> arb:
 
 
 def share(runs: Runs, delta: Fraction) -> Fraction:
-    """Compute a rational number that is at most δ/E[K]."""
+    """Round δ/E[K] down to a fraction: the δ₁ of one run that is asked for; below 0 for a δ < 0."""
     return rational((ball(delta) / mean(runs)).lower())
 
 
 def for_delta(runs: Runs, delta: Delta, most: Fraction) -> Iterator[ShiftedBound]:
-    """Yield bounds, any of which may be the best where δ is to be at most `most`."""
+    """Yield bounds, any of which may give the least ε where δ is to be at most `most`."""
     with precision(_BEST_BITS):
         yield _of_any(runs, delta)
         if not isinstance(runs, TruncatedNegativeBinomial) and most:
@@ -323,7 +356,7 @@ def for_delta(runs: Runs, delta: Delta, most: Fraction) -> Iterator[ShiftedBound
 
 
 def for_epsilon(runs: Runs, delta: Delta, epsilon: Fraction) -> Iterator[ShiftedBound]:
-    """Yield bounds, any of which may be the best at this ε."""
+    """Yield bounds, any of which may give the least δ at this ε."""
     with precision(_BEST_BITS):
         yield _of_any(runs, delta)
         if not isinstance(runs, TruncatedNegativeBinomial):
@@ -341,7 +374,7 @@ def for_all(runs: Runs, delta: Delta) -> Iterator[ShiftedBound]:
 
 
 def _of_any(runs: Runs, delta: Delta) -> ShiftedBound:
-    """Shift by the smallest ratio c that bounds all events."""
+    """Shift by log of about the smallest c that bounds all events, so that nothing is left out."""
     if isinstance(runs, Poisson):
         return ShiftedBound(_above(BALL.number(runs.rate) * delta(Fraction(0))))
     if isinstance(runs, TruncatedNegativeBinomial):
@@ -366,10 +399,13 @@ def _of_most(runs: Poisson | Binomial, delta: Delta, fall: Fraction) -> Fraction
 
 
 def _balanced(runs: Poisson | Binomial, delta: Delta, epsilon: Fraction) -> Iterator[ShiftedBound]:
-    """Yield bounds where what is left out, which falls, is about what the rest has, which rises."""
+    """Yield bounds whose fall nears that at which both terms of δ are about equal.
+
+    What is left out falls with it, and what the rest has rises.
+    """
     rate = mean(runs)
     low, high = Fraction(0), min(Fraction(_MOST_FALL), rational(falls(runs).lower()))
-    for _ in range(_STEPS):
+    for _ in range(_HALVINGS_OF_FALL):
         fall = (low + high) / 2
         part = ShiftedBound(_of_most(runs, delta, fall), _above((-ball(fall)).exp()))
         rest = epsilon - part.shift
@@ -381,7 +417,10 @@ def _balanced(runs: Poisson | Binomial, delta: Delta, epsilon: Fraction) -> Iter
 
 # Proved in docs/proofs/selection.md, Lemma negative-binomial-shift.
 def _log_ratio(gamma: Fraction, delta: Delta) -> Fraction:
-    """Search log R of about the smallest R > 1 with H_R <= (R−1)γ/(1−γ): any such R is a bound."""
+    """Search log R of about the smallest R > 1 with H_R <= (R−1)γ/(1−γ): any such R is a bound.
+
+    H is that of one run. R = 1/γ is one without a question, and a value that is refused is none.
+    """
     odds = BALL.number(gamma) / BALL.number(1 - gamma)
 
     def is_bound(log_ratio: Fraction) -> bool:
@@ -396,7 +435,7 @@ def _log_ratio(gamma: Fraction, delta: Delta) -> Fraction:
             low = high / 2
             break
         high /= 2
-    for _ in range(_NEAR):
+    for _ in range(_MORE_HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if is_bound(middle) else (middle, high)
     return high
@@ -405,7 +444,8 @@ def _log_ratio(gamma: Fraction, delta: Delta) -> Fraction:
 def _gap(delta: Delta, most: arb) -> arb:
     """Bound y′ − y for the chances y <= `most` and y′ of one event: by (R−1)y + H_R for any R.
 
-    R is looked for by golden sections, in floats.
+    R is looked for by golden sections, in floats; the least value that was seen is the bound.
+    0 < `most` < 1.
     """
     gap = arb(1)
 
@@ -416,19 +456,21 @@ def _gap(delta: Delta, most: arb) -> arb:
         return float(value.mid())
 
     low, high = 0.0, float(-most.log())
-    first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    ratio = _GOLDEN_RATIO
+    first, second = high - ratio * (high - low), low + ratio * (high - low)
     first_value, second_value = at(first), at(second)
-    for _ in range(_NEAR):
+    for _ in range(_MORE_HALVINGS):
         if first_value < second_value:
             high, second, second_value = second, first, first_value
-            first = high - _GOLDEN * (high - low)
+            first = high - ratio * (high - low)
             first_value = at(first)
         else:
             low, first, first_value = first, second, second_value
-            second = low + _GOLDEN * (high - low)
+            second = low + ratio * (high - low)
             second_value = at(second)
     return gap
 
 
 def _above(x: arb) -> Fraction:
+    """Round a ball up to a fraction."""
     return rational(x.upper())

@@ -1,4 +1,8 @@
-"""Trade-off functions, and the smallest μ of μ-GDP, follow from the exact profile."""
+"""Trade-off functions, and the smallest μ of μ-GDP, follow from the exact profile.
+
+f(α) is the smallest error of the second kind at the level α, slopes are x = e^ε, and H(x) = δ(ε).
+Enclosures are balls at flint's current precision, unless digits are asked.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +35,18 @@ from symacct.profile.solve import CompositionProfile
 # H(x) = ∫(p − xq)₊ is convex in x and falls by at most 1 for 1, so what is asked is the largest
 # value of a concave function. Lines through its values bound it between them and beyond.
 
+#: An answer has so many bits less than flint's precision.
 _SPARE_BITS = 24
-_MOST_POINTS, _BLUR = 400, 4
-_PATIENT = 40  # points, from where on every other one halves a cell: where H bends, lines are slow
-_FAR = 8  # times as large a slope: the middle of two is then that of their logarithms
+#: The search ends with a PrecisionError at so many points.
+_MOST_POINTS = 400
+#: Two ends are as near as balls tell where they are so many radii apart.
+_RADII_APART = 4
+#: From so many points on every other one halves a cell: where H bends, lines are slow.
+_POINTS_BEFORE_HALVING = 40
+#: Between slopes this many times apart the next one is the middle of their logarithms.
+_RATIO_OF_FAR_SLOPES = 8
 
+#: What the PrecisionError says where float64 is left.
 _BEYOND = (
     "tradeoff: found numbers beyond the range of float64, in which a contour is chosen; needed "
     "smaller ones"
@@ -43,14 +54,17 @@ _BEYOND = (
 
 
 class TangentPoint(NamedTuple):
-    """A tangent is the line 1 − H(x) − αx of a slope x at the level α, less an offset."""
+    """A tangent is the line of slope −x at the level α: 1 − H(x) − αx, less an offset."""
 
     x: Fraction
     value: arb
 
 
 class HockeySticks:
-    """H(x) = δ(log x) of a profile is known at slopes x >= 1, to some digits or bits."""
+    """H(x) = δ(log x) of a profile, at slopes x >= 1, is the largest of its directions.
+
+    It is asked to `digits` significant digits, or else to flint's precision less a reserve.
+    """
 
     def __init__(self, profile: Profile, digits: float | None = None) -> None:
         self.profile, self.directions, self.digits = profile, profile.directions, digits
@@ -71,12 +85,16 @@ class HockeySticks:
         return Kind.UPPER if known is Kind.EXACT and not self.profile.tests else known
 
     def _of(self, direction: CompositionProfile) -> HockeySticks:
+        """Make H of one direction alone."""
         alone = copy(self)
         alone.directions = [direction]
         return alone
 
     def __call__(self, x: Fraction) -> arb:
-        """Compute H(x), from a little above x where balls cannot tell which outcomes count."""
+        """Compute H(x), from a little above x where balls cannot tell which outcomes count.
+
+        H falls by at most 1 for 1, which the ball is widened by.
+        """
         try:
             return self._at(x)
         except PrecisionError:
@@ -84,12 +102,14 @@ class HockeySticks:
             return self._at(x + step) + up_to(ball(step))
 
     def _at(self, x: Fraction) -> arb:
+        """Compute H(x) as the largest of the directions that may be; PrecisionError if refused."""
         directions = self._largest(ball(x).log())
         values = [direction.delta(lambda: ball(x).log(), self._digits) for direction in directions]
         return BALL.maximum(arb(0), *values)
 
     @property
     def _digits(self) -> float:
+        """The digits that a direction is asked for."""
         return self.digits or (ctx.prec - _SPARE_BITS) / 3.33
 
     def _largest(self, y: arb) -> list[CompositionProfile]:
@@ -104,9 +124,10 @@ class HockeySticks:
         return [direction for direction, value in valued if not value < largest_lower]
 
     def is_tiny(self, x: Fraction, bound: arb) -> bool:
-        """Decide if H(x) is proved to be at most `bound`, by a closed form or by a moment.
+        """Decide if H(x) is proved to be at most `bound`; False proves nothing.
 
-        Where it is 0 a closed form may never have any digit of it.
+        It is asked of a closed form, which may never have a digit where H is 0, or where a moment
+        is estimated to prove it.
         """
         y, log_bound = float(ball(x).log().mid()), float(bound.log().mid())
         with suppress(PrecisionError, LimitError):
@@ -119,29 +140,29 @@ class HockeySticks:
 
     @property
     def gaussian_mu(self) -> arb | None:
-        """The μ of Gaussian noise, where that is what all is."""
+        """The μ = Δ/σ of the only query, with Gaussian noise on all of the data; else None."""
         every = [direction.runs.gaussian_ratio for direction in self.directions]
         ratios = [BALL.number(ratio) for ratio in every if ratio is not None]
         return BALL.maximum(*ratios).sqrt() if len(ratios) == len(every) else None
 
     @property
     def lost(self) -> arb:
-        """The mass of what only one of the two laws can give, at most 1."""
+        """The largest P(L = ∞) of the directions."""
         return BALL.maximum(
             arb(0), *(direction.runs.mass_at_infinity for direction in self.directions)
         )
 
     def is_lost(self, share: Fraction) -> bool | None:
-        """Decide if so much of the mass is lost; None where H is too blurred to tell."""
+        """Decide if P(L = ∞) is at least `share`; None where H has too few digits to tell."""
         masses = [mass.runs.exact_mass_at_infinity for mass in self.directions]
         if self.lost >= ball(share) or any(mass is not None and share <= mass for mass in masses):
             return True
-        blurred = self.lost * (1 + _BLUR * arb(10) ** -self._digits)
+        blurred = self.lost * (1 + _RADII_APART * arb(10) ** -self._digits)
         return False if blurred < ball(share) else None
 
     @property
     def largest_loss(self) -> arb:
-        """The largest loss that both can give."""
+        """The largest finite loss of the directions; ∞ where one has none."""
         return BALL.maximum(*(direction.runs.largest for direction in self.directions))
 
 
@@ -160,7 +181,8 @@ def _exchanged(way: CompositionProfile, known: list[CompositionProfile]) -> Comp
 def second_error(height: HockeySticks, alpha: Fraction, below: HockeySticks | None = None) -> arb:
     """Compute the smallest error of the second kind at the level α, 0 <= α <= 1.
 
-    `below` is H of the laws exchanged; without it both directions are one profile.
+    `below` is H of the laws exchanged; without it both directions are one profile. NaN where balls
+    can't tell whether the error is 0.
     """
     below = below or height
     if alpha == 0:
@@ -182,7 +204,10 @@ def smallest_second_error(heights: HockeySticks, alpha: Fraction) -> arb:
 @within_floats(_BEYOND)
 @np.errstate(all="ignore")
 def largest_power(height: HockeySticks, alpha: Fraction, below: HockeySticks | None = None) -> arb:
-    """Compute 1 less the smallest error of the second kind, to as many digits however small."""
+    """Compute the power 1 − f(α) of the best test, to as many digits however small it is.
+
+    `below` is H of the laws exchanged. NaN where balls can't tell whether the power is 1.
+    """
     below = below or height
     if alpha == 0:
         return height.lost
@@ -209,15 +234,16 @@ def best_test(height: HockeySticks, alpha: Fraction, below: HockeySticks) -> Tan
 def is_narrow(lower: arb, upper: arb, tolerance: arb) -> bool:
     """Decide if two ends are as near as the tolerance, or as their balls can tell."""
     return bool(
-        upper - lower < tolerance or upper.mid() - lower.mid() < _BLUR * (upper - lower).rad()
+        upper - lower < tolerance
+        or upper.mid() - lower.mid() < _RADII_APART * (upper - lower).rad()
     )
 
 
 class TangentSearch:
-    """The search for the largest tangent bounds by lines through its points what is open.
+    """The search for f(α) = sup_x 1 − H(x) − αx bounds the sup by lines through its points.
 
     `offset` is taken off all lines: with 1 those of slopes above 1 keep their digits. 2^`first` is
-    the slope to begin at.
+    the slope to begin at. What `is_tiny` proved is remembered, and read at larger slopes.
     """
 
     def __init__(
@@ -235,7 +261,10 @@ class TangentSearch:
         self.points = [TangentPoint(Fraction(0), arb(-offset))]
 
     def largest(self) -> arb:
-        """An enclosure of it, as narrow as the precision allows."""
+        """Enclose f(α) less the offset, to flint's precision less a reserve, or as balls can tell.
+
+        PrecisionError at 400 points.
+        """
         self._surround()
         while len(self.points) < _MOST_POINTS:
             deadline.check()
@@ -253,22 +282,27 @@ class TangentSearch:
         )
 
     def power(self) -> arb:
-        """One less the least error of the second kind."""
+        """Enclose 1 − f(α)."""
         return 1 - self.offset - self.largest()
 
     @property
     def best(self) -> TangentPoint:
-        """The largest of the lines that were asked for."""
+        """The point of the largest line that was asked for."""
         return self.points[self._best()]
 
     def _add(self, x: Fraction) -> None:
+        """Put the line of a slope among the points."""
         insort(self.points, TangentPoint(x, self._line(x)), key=attrgetter("x"))
 
     def _best(self) -> int:
+        """Find the index of the largest line by its middle."""
         return max(range(len(self.points)), key=lambda i: self.points[i].value.mid())
 
     def _line(self, x: Fraction) -> arb:
-        """1 − H(x) − αx; below 1 x(1 − H(1/x) − α), H that of the laws exchanged."""
+        """Compute 1 − H(x) − αx less the offset; for x < 1 by H of the laws exchanged.
+
+        There it is x(1 − H(1/x) − α).
+        """
         level, most = ball(self.alpha), arb(2) ** -ctx.prec
         if x >= 1:
             fall = level * ball(x)
@@ -290,7 +324,7 @@ class TangentSearch:
         return value
 
     def _surround(self) -> None:
-        """Points at growing ratios, until there are two on either side of the best."""
+        """Add points at growing ratios, until there are two on either side of the best."""
         self._add(Fraction(2) ** self.first)
         for side in (1, -1):
             power, step, beyond = self.first, 1, 0
@@ -302,7 +336,7 @@ class TangentSearch:
 
     # Proved in docs/proofs/currencies.md, Lemma best-threshold.
     def _above(self, left: int) -> tuple[arb, Fraction]:
-        """Bound the function between two points, and say where to look next.
+        """Bound the function between the points `left` and `left` + 1, and choose the next slope.
 
         That is where the lines beyond them meet, or of slopes far apart, or late, their middle.
         """
@@ -324,9 +358,9 @@ class TangentSearch:
             )
 
         above = min(map(most, (u.x, meet, v.x)), key=methodcaller("upper"))
-        if v.x > _FAR * u.x:
+        if v.x > _RATIO_OF_FAR_SLOPES * u.x:
             return above, u.x * Fraction(2) ** (_octaves(v.x / u.x) // 2)
-        is_late = len(self.points) > _PATIENT and len(self.points) % 2
+        is_late = len(self.points) > _POINTS_BEFORE_HALVING and len(self.points) % 2
         return above, middle if is_late else meet
 
     def _outside(self, best: int) -> arb:
@@ -341,15 +375,17 @@ class TangentSearch:
 
 
 def _slope(u: TangentPoint, v: TangentPoint) -> arb:
+    """Compute the slope of the chord between two points."""
     return (v.value - u.value) / ball(v.x - u.x)
 
 
 def _octaves(ratio: Fraction) -> int:
-    """About its binary logarithm."""
+    """Estimate the binary logarithm of a ratio to 1."""
     return ratio.numerator.bit_length() - ratio.denominator.bit_length()
 
 
 def _clipped(x: arb) -> arb:
+    """Return x, or 0 where it is no number."""
     return x if x.is_finite() else arb(0)
 
 
@@ -364,8 +400,15 @@ def _clipped(x: arb) -> arb:
 # is that of one direction, and its inverse that of the other (docs/proofs/directions.md, Lemma
 # directed-tests).
 
-_GAUSSIAN_POINTS, _FIRST_CELLS = 600, 8
-_SMALL, _MORE_PLACES = arb(2) ** -12, 4
+#: The search ends at so many slopes.
+_MOST_SLOPES = 600
+#: The first cell is cut into so many, and slopes beyond lie about as near.
+_FIRST_CELLS = 8
+#: What lies beyond the last slope is small where it is this share of the excess at it.
+_SMALL_SHARE = arb(2) ** -12
+#: An excess has its digits, or as many places and 4 more.
+_MORE_PLACES = 4
+#: What the PrecisionError of a search for μ says where float64 is left.
 _GAUSSIAN_BEYOND = (
     "gdp: found numbers beyond the range of float64, in which a contour is chosen; needed smaller "
     "ones, or a larger least_error"
@@ -373,7 +416,7 @@ _GAUSSIAN_BEYOND = (
 
 
 class SlopePoint(NamedTuple):
-    """A point has H(x) = δ(log x) at a slope x > 0."""
+    """A slope point has H(x) = δ(log x), its `height`, at a slope x > 0."""
 
     x: Fraction
     height: arb
@@ -387,7 +430,7 @@ class _Corner(NamedTuple):
 
 
 class _Met(NamedTuple):
-    """A corner with the μ of the Gaussian curve through it, and a fraction above that."""
+    """A corner has its place, the μ of the Gaussian curve through it, and a fraction above μ."""
 
     place: _Corner
     mu: arb
@@ -400,9 +443,9 @@ class _Met(NamedTuple):
 def smallest_mu(height: HockeySticks, least_error: Fraction, digits: int) -> arb:
     """Compute the smallest μ with f >= G_μ where both errors are at least `least_error`.
 
-    For every direction. ∞ where f(0) < 1, or nothing is known of its slope at 0, and all errors are
-    asked for. Else the convex hull of all f is above G_μ where each of them is, and their largest H
-    is the hull's.
+    That is for every direction. If `least_error` is 0, μ is ∞ where f(0) < 1 or there is no largest
+    loss, and the largest H answers for all: their f's convex hull is above G_μ where each of them
+    is. DomainError for a `least_error` that both errors can't be above.
     """
     if height.gaussian_mu is not None:
         return height.gaussian_mu
@@ -418,7 +461,10 @@ def smallest_mu(height: HockeySticks, least_error: Fraction, digits: int) -> arb
 
 
 def _smallest_of_hull(height: HockeySticks, least_error: Fraction, digits: int) -> arb:
-    """Compute the smallest μ of an f that is its own inverse, from slope −1 to the steepest."""
+    """Compute the smallest μ of an f that is its own inverse, from slope −1 to the steepest.
+
+    Where H(1) may be 0, it is between 0 and what H(1) allows.
+    """
     middle = SlopePoint(Fraction(1), height(Fraction(1)))
     centre = (1 - middle.height) / 2  # where f(α) = α, and the slope is −1
     if not middle.height > 0:
@@ -446,7 +492,7 @@ def _smallest_of_arc(
     _refuse_large(least_error, (1 - total) / 2, "half of what the best test's errors sum to")
 
     def both_sides(x: Fraction) -> arb:
-        """H, at slopes below 1 by that of the laws exchanged."""
+        """Compute H(x), for x < 1 by that of the laws exchanged."""
         return height(x) if x >= 1 else 1 - ball(x) + ball(x) * below(1 / x)
 
     steep, first = _tangent(height, least_error, below)
@@ -458,7 +504,7 @@ def _smallest_of_arc(
 
 
 def _refuse_large(least_error: Fraction, centre: arb, what: str) -> None:
-    """Raise DomainError for errors of which both need not be had at once."""
+    """Raise DomainError unless `least_error` is certainly less than `centre`, which is `what`."""
     if not ball(least_error) < centre:
         raise DomainError(
             f"least_error: found {float(least_error):.6g}, needed less than "
@@ -478,7 +524,7 @@ def _tangent(
 def _of_powers_above(gain: arb, least_error: Fraction) -> arb:
     """Bound μ of a test whose power is above its level by at most `gain`.
 
-    It is the largest at the smallest level.
+    It is the largest at the smallest level, and ∞ at the level 0.
     """
     if gain == 0:
         return arb(0)
@@ -487,18 +533,18 @@ def _of_powers_above(gain: arb, least_error: Fraction) -> arb:
 
 
 def gaussian_quantile(tail: arb) -> arb:
-    """The z with P(Z > z) = tail for a standard normal Z."""
+    """Compute the z with P(Z > z) = tail for a standard normal Z."""
     return arb(2).sqrt() * (2 * tail).erfcinv()
 
 
 def gaussian_hockey_stick(mu: arb, x: arb) -> arb:
-    """H(x) of N(μ, 1) from N(0, 1)."""
+    """Compute H(x) of N(μ, 1) against N(0, 1), μ > 0."""
     at = x.log() / mu
     return normal_tail(at - mu / 2) - x * normal_tail(at + mu / 2)
 
 
 def _apart(corner: _Corner) -> arb:
-    """The μ of the Gaussian curve through a place."""
+    """Compute the μ of the Gaussian curve through a place."""
     return gaussian_quantile(corner.alpha) - gaussian_quantile(corner.power)
 
 
@@ -510,7 +556,10 @@ class _Polygon:
         self.first, self.last = first, last
 
     def smallest(self, height: Callable[[Fraction], arb], digits: int) -> arb:
-        """Compute the smallest μ of all places of f from the first to the last."""
+        """Compute the smallest μ of all places of f from the first to the last.
+
+        PrecisionError where 600 slopes do not give the digits.
+        """
         flat = self.points[0]
         line = _Corner(self.last.alpha, flat.height + ball(flat.x) * self.last.alpha)
         lower = _apart(self.last)
@@ -520,7 +569,7 @@ class _Polygon:
             line = _Corner(self.first.alpha, end.height + ball(end.x) * self.first.alpha)
             upper = upper.max(_apart(line))
         self.corners = [self._corner(*pair) for pair in pairwise(self.points)]
-        while self.corners and len(self.points) < _GAUSSIAN_POINTS:
+        while self.corners and len(self.points) < _MOST_SLOPES:
             deadline.check()
             widest = max(range(len(self.corners)), key=lambda i: self.corners[i].height)
             lower = lower.max(_finite(_apart(self._chord(widest))))
@@ -531,14 +580,14 @@ class _Polygon:
         if not self.corners:
             return lower.union(upper)
         raise PrecisionError(
-            f"gdp: {digits} digits not reached at {_GAUSSIAN_POINTS} slopes",
+            f"gdp: {digits} digits not reached at {_MOST_SLOPES} slopes",
             remedy=(
                 "ask for fewer digits: for a nearly Gaussian mechanism only a few can be found"
             ),
         )
 
     def _corner(self, low: SlopePoint, high: SlopePoint) -> _Met:
-        """Where the lines of two slopes meet, and the μ there."""
+        """Compute where the lines of two slopes meet, and the μ there."""
         alpha = (low.height - high.height) / ball(high.x - low.x)
         corner = _Corner(alpha, low.height + ball(low.x) * alpha)
         mu = _apart(corner)
@@ -573,13 +622,17 @@ class _Polygon:
 def largest_regret(height: HockeySticks, mu: arb, digits: int) -> arb:
     """Compute the largest (H_μ(x) − H(x))/(1+x), H_μ the Gaussian profile; 0 where none is above 0.
 
-    By which the best guess of an attacker is right more often under G_μ than under f, at any prior.
+    By so much an attacker's best guess is right more often under G_μ than under f, at some prior.
+    The ball may be wide where the two nearly touch everywhere.
     """
     return _Excess(height, mu).largest(digits) if mu > 0 else arb(0)
 
 
 class _Excess:
-    """Values at growing slopes bound the excess: H_μ is below its chord, H above two lines."""
+    """The excess of H_μ over H is bounded by values at growing slopes x >= 1.
+
+    Between two of them H_μ is below its chord, and H above two lines.
+    """
 
     def __init__(self, height: HockeySticks, mu: arb) -> None:
         self.height, self.mu = height, mu
@@ -594,7 +647,7 @@ class _Excess:
         It is wider where that takes too many slopes.
         """
         self._reach(arb(10) ** -(digits + _MORE_PLACES))
-        while len(self.points) < _GAUSSIAN_POINTS:
+        while len(self.points) < _MOST_SLOPES:
             deadline.check()
             lower = BALL.maximum(arb(0), *map(self._share, self.points))
             cells = [self._above(i) for i in range(len(self.points) - 1)]
@@ -607,24 +660,28 @@ class _Excess:
         return lower.union(above.max(lower))  # wide, where the two curves nearly touch everywhere
 
     def _reach(self, tolerance: arb) -> None:
-        """Points at equal ratios, until what lies beyond is small."""
+        """Add points at equal ratios, until what lies beyond is small."""
         ratio = rational(((self.mu / 2 + 4) * self.mu / _FIRST_CELLS).exp().upper())
-        while not self._beyond() < tolerance.max(_SMALL * self._share(self.points[-1])):
+        while not self._beyond() < tolerance.max(_SMALL_SHARE * self._share(self.points[-1])):
             deadline.check()
             x = self.points[-1].x * ratio
             self.points.append(SlopePoint(x, self.height(x)))
 
     def _beyond(self) -> arb:
-        """What it is at most beyond the last point."""
+        """Bound the excess beyond the last point, by H_μ alone."""
         x = ball(self.points[-1].x)
         return gaussian_hockey_stick(self.mu, x) / (1 + x)
 
     def _share(self, point: SlopePoint) -> arb:
+        """Compute the excess over 1 + x at a point."""
         x = ball(point.x)
         return (gaussian_hockey_stick(self.mu, x) - point.height) / (1 + x)
 
     def _above(self, i: int) -> tuple[arb, Fraction]:
-        """Bound the excess between two points, a linear function over another one; and where."""
+        """Bound the excess between a point and the next one, and choose the next slope there.
+
+        It is remembered by the points that the bound reads.
+        """
         beside = i == 0, tuple(point.x for point in self.points[max(0, i - 1) : i + 3])
         if beside not in self.known:
             self.known[beside] = self._between(i, self.points[i], self.points[i + 1])
@@ -648,13 +705,15 @@ class _Excess:
 
 
 def _gaussian_slope(u: SlopePoint, v: SlopePoint) -> arb:
+    """Compute the slope of the chord of H between two points."""
     return (v.height - u.height) / ball(v.x - u.x)
 
 
 def _height(mu: arb) -> Fraction:
-    """Return a fraction by which the widest is found: what is no number comes first."""
+    """Round up to a fraction to compare by; 2^64 for what is no number, so that it comes first."""
     return rational(mu.upper()) if mu.is_finite() else Fraction(2) ** 64
 
 
 def _finite(mu: arb) -> arb:
+    """Return μ, or 0 where it is no number, as a lower bound."""
     return mu if mu.is_finite() else arb(0)
