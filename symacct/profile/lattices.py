@@ -44,12 +44,14 @@ def discrete_gaussian_form(runs: Runs) -> Value | None:
 def several_runs(noise: DiscreteGaussian, runs: int, y: arb) -> arb:
     """Compute D(y) = P(S > s) − e^y Q(S > s), S the sum of the outputs.
 
-    The loss (2SΔ−kΔ²)/(2σ²) of s is y. Where balls do not decide which s that is, the larger of
-    both values is taken.
+    The loss (2SΔ−kΔ²)/(2σ²) of s is y. Where balls leave two s open, the larger of both values is
+    taken, as D is the largest over all s; NaN where they leave more.
     """
     sigma, size = BALL.number(noise.sigma), noise.sensitivity
     at = y * sigma**2 / size + arb(runs * size) / 2
     first_place, last_place = (floor(end) + 1 for end in ends_of(at))
+    if last_place > first_place + 1:
+        return arb.nan()
     values = (
         upper_tail(sigma, runs, s - runs * size) - y.exp() * upper_tail(sigma, runs, s)
         for s in {first_place, last_place}

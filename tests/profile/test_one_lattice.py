@@ -151,6 +151,17 @@ def test_all_digits_of_unlike_noise_at_once():
     assert beside.epsilon.lower > many.upper
 
 
+def test_a_place_that_balls_leave_open_by_more_than_one_output_is_no_number():
+    """At few bits y does not say which outputs of much noise count: D is the largest over all."""
+    noise, y = DiscreteGaussian(10**12), arb(3) / 2**40
+    with ctx.workprec(30):
+        assert several_runs(noise, 2, y).is_nan()
+    with ctx.workprec(200):
+        value = several_runs(noise, 2, y)
+        assert value.rel_accuracy_bits() > 100
+        assert several_runs(noise, 2, arb(y, y * arb(2) ** -38)).is_nan()  # some ten outputs
+
+
 def five(draw):
     """Two laws on five outcomes, not far apart."""
     p, q = ([draw.randint(80, 120) for _ in range(5)] for _ in range(2))
