@@ -518,10 +518,10 @@ def closed_form(runs: Runs, reverse: bool) -> Value | None:
 def proved_form(runs: Runs, reverse: bool) -> tuple[Value, Proof] | None:
     """Return the closed form of D and its proof, or None where there is none.
 
-    No run has D = 0, and one run the hockey-stick divergence of its loss.
+    No run has D = (1 − e^y)₊, and one run the hockey-stick divergence of its loss.
     """
     if not runs:
-        return lambda y: arb(0), AT_0
+        return lambda y: (-y.expm1()).max(arb(0)), AT_0
     if len(runs) == 1 and runs[0][1] == 1:
         part = runs[0][0]
         return partial(part.hockey_stick, reverse=reverse), part.proof

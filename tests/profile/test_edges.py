@@ -280,3 +280,12 @@ def test_no_delta_is_printed_above_1(m, conversion):
         assert found.upper > 0.8
         assert Fraction(str(found)) <= 1
         assert Fraction(found.rounded_up(digits)) <= 1
+
+
+def test_no_run_has_the_profile_of_one_law_against_itself():
+    """(1 − e^y)₊ at every y, also below 0."""
+    form = closed_form((), False)
+    assert form is not None
+    assert form(arb(0)) == form(arb(2)) == 0
+    assert form(arb(-1)).overlaps(1 - arb(-1).exp())
+    assert form(arb("-inf")) == 1
