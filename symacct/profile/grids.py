@@ -1250,15 +1250,23 @@ def epsilon_above(directions: list[DirectedRuns], delta: Fraction) -> arb:
 def delta_above(directions: list[DirectedRuns], epsilon: Fraction) -> arb:
     """Bound the largest δ(ε) of some directions from above, as near as there is time for.
 
-    ∞ where a moment tells that it is below e^{−40}, which float64 does not tell.
+    Where ε is beyond the largest loss of a direction, its δ is the mass at infinity. ∞ where a
+    moment tells that all others are below e^{−40}, which float64 does not tell.
     """
-    if max(_log_delta_at_most(runs, float(epsilon)) for runs in directions) < -_DEEPEST_NATS:
-        return arb("inf")
+    with ctx.workprec(_FEW_BITS):
+        ends = {runs: runs.beyond_largest_loss(ball(epsilon)) for runs in directions}
+    known = [end for end in ends.values() if end is not None]
+    inside = [runs for runs, end in ends.items() if end is None]
+    if inside:
+        if max(_log_delta_at_most(runs, float(epsilon)) for runs in inside) < -_DEEPEST_NATS:
+            return arb("inf")
+        known.append(_nearer(inside, _log_of, lambda profile: profile.value(ball(epsilon))))
+    return BALL.maximum(*known)
 
-    def log_delta(known: arb) -> float:
-        return max(float(known.log()), -_DEEPEST_NATS) if known < 1 else _MANY_LOG_GUESS
 
-    return _nearer(directions, log_delta, lambda profile: profile.value(ball(epsilon)))
+def _log_of(delta: arb) -> float:
+    """log δ for the next grid, by the bound that is known so far."""
+    return max(float(delta.log()), -_DEEPEST_NATS) if delta < 1 else _MANY_LOG_GUESS
 
 
 def _nearer(
@@ -1324,11 +1332,7 @@ class _Refinement:
 
 
 def _log_delta_at_most(runs: DirectedRuns, epsilon: float) -> float:
-    """Estimate an upper bound of log δ(ε), by moments or by the end of the loss; ∞ for none."""
-    with ctx.workprec(_FEW_BITS):
-        end = runs.beyond_largest_loss(arb(epsilon))
-        if end is not None:
-            return float(end.upper().log()) if end.upper() > 0 else -math.inf
+    """Estimate an upper bound of log δ(ε) by moments; ∞ for none."""
     with suppress(PrecisionError, LimitError):
         return runs.moments.log_delta(epsilon)
     return math.inf
