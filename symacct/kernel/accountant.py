@@ -342,7 +342,9 @@ def best_guarantee(
             shown=lambda g: f"{g.letter} = {g.asked.rounded(SCREEN_DIGITS)}",
         )
     )
-    answer, digits_had = result.answer, result.answer.asked.digits_asked
+    answer = result.answer
+    # 0 has all digits.
+    digits_had = digits if answer.asked.upper == 0 else answer.asked.digits_asked
     if answer.conversion == TRUE and digits_had < min(digits, SCREEN_DIGITS):
         answer = _as_upper_bound(answer, digits)
         result = replace(result, in_time=False)

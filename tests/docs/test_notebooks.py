@@ -68,7 +68,7 @@ def test_a_fresh_kernel_shows_pictures_tables_and_formulas_without_being_asked()
         patch.delenv("MPLBACKEND", raising=False)
         nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     for cell, (kind, within) in zip(code(notebook)[1:], ends.values(), strict=True):
-        (shown,) = cell.outputs
+        *_, shown = cell.outputs  # after the progress that a busy machine shows
         assert kind in shown.data, cell.source
         assert within is None or within in shown.data[kind]
 
