@@ -1034,9 +1034,10 @@ def contour(moments: Moments, chosen: ContourPlan, at: float, plain: Moments) ->
 _ROOT_ATTEMPTS, _HALVINGS = 8, 60
 #: Nodes that steer are for so many digits: of fewer, orders are so large that three means refuse.
 _STEER_DIGITS = 3.0
-#: A log δ that was guessed too large is lowered by 12 nats and 2 % of it, or, where one loss makes
-#: D, by 12 nats at least and to 3 times itself at most.
-_LOWER, _LOWER_SHARE, _FARTHER = 12.0, 0.02, 3.0
+#: A log δ that was guessed too large is lowered by 12 nats and a share of it: by 2 % at first, then
+#: by 8 times the share before, and by half at most, for one that is guessed far too small takes too
+#: many bits. Where one loss makes D, by 12 nats at least and to 3 times itself at most.
+_LOWER, _LOWER_SHARE, _SHARE_GROWTH, _LARGEST_SHARE, _FARTHER = 12.0, 0.02, 8.0, 0.5, 3.0
 #: Enclosures that steer have so many digits.
 _VALUED_DIGITS = 3.0
 #: At least this share of a bracket is cut off at each step.
@@ -1208,11 +1209,11 @@ def _sum_of_runs(moments: Moments, y: float) -> arb:
         return sum(values, arb(0)).mid()
 
 
-def next_guess(moments: Moments, y: float, log_delta: float, value: arb) -> float:
+def next_guess(moments: Moments, y: float, log_delta: float, value: arb, misses: int) -> float:
     """Estimate log D(y) again, after a contour for `log_delta` gave this value.
 
     Where the value is not above 0, D is smaller: of rare large losses about what one run has of it,
-    far below what moments say, and else by a share that is small where much is to be lost.
+    far below what moments say, and else by a share that grows with the misses before.
     """
     if not value.is_finite():
         return log_delta
@@ -1221,7 +1222,8 @@ def next_guess(moments: Moments, y: float, log_delta: float, value: arb) -> floa
         return most
     log_sum = _by_one_loss(moments, y)
     if log_sum is None:
-        return (1 + _LOWER_SHARE) * most - _LOWER
+        share = min(_LOWER_SHARE * _SHARE_GROWTH**misses, _LARGEST_SHARE)
+        return (1 + share) * most - _LOWER
     return min(most - _LOWER, max(_FARTHER * most, log_sum))
 
 
@@ -1282,11 +1284,11 @@ class Contours:
             if accuracy(value) >= digits:
                 return value
         log_delta, wanted = about_log_delta(self.runs.moments, at), digits
-        for _ in range(_ATTEMPTS):
+        for misses in range(_ATTEMPTS):
             value = self._new(at, log_delta, wanted, lambda made: self._summed(made, y))
             if accuracy(value) >= digits:
                 return value
-            log_delta = next_guess(self.runs.moments, at, log_delta, value)
+            log_delta = next_guess(self.runs.moments, at, log_delta, value, misses)
             if value > 0 or not value.is_finite():
                 wanted += 2 + max(0.0, digits - max(accuracy(value), 0.0))
         raise undecided(f"δ at ε = {at:.6g}", digits)

@@ -136,7 +136,7 @@ def test_what_is_registered_before_is_not_attached_again():
 
 def test_help_and_completion_show_the_function():
     node = Gaussian(5)
-    assert inspect.getdoc(node.latex).startswith("ε(α) of `m` as a LaTeX display")
+    assert inspect.getdoc(node.latex).startswith("Write ε(α) of `m` as a LaTeX display")
     assert list(inspect.signature(node.latex).parameters) == ["alpha", "names", "by"]
     assert node.latex.__self__ is node
     public = {name for kind, name in ATTACHED if kind is Node and not name.startswith("_")}
