@@ -442,18 +442,26 @@ class BestOrder:
             if pure is not None and self.question.is_answered_by(pure):
                 return self.at(INFINITY, optimal=True)
             whole = self._whole_minimum(pure)
-            is_least = whole is not None and order_search.is_least(self.objective()(whole))
+            is_zero = whole is not None and self._is_zero_at_two()
         if whole is None:
             return self.at(INFINITY, optimal=bool(pure == 0))
-        return self.at(whole, optimal=True) if is_least else self._around(whole, pure)
+        return self.at(2, optimal=True) if is_zero else self._around(whole, pure)
+
+    def _is_zero_at_two(self) -> bool:
+        """Is a δ asked for, and the curve 0 at order 2? The δ is then 0, and no order proves less.
+
+        Where a curve that rises with the order is 0 anywhere, it is 0 there.
+        """
+        asks_delta = not self.question.asks_epsilon
+        return asks_delta and order_search.is_least(self.objective()(2))
 
     def _over_whole_orders(self) -> Guarantee:
         """The best guarantee over whole orders, proved optimal where the CGF is convex."""
         with precision(self.search_bits):
             whole = self._whole_minimum(None)
             assert whole is not None  # noqa: S101  # without ε(∞) the search ends at a whole order
-            if order_search.is_least(self.objective()(whole)):
-                return self.at(whole, optimal=True)
+            if self._is_zero_at_two():
+                return self.at(2, optimal=True)
             if not self.objective()(whole).is_finite():
                 raise self._infinite("whole order")
             # The search has been at the neighbours: its balls usually decide.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct.analysis.sampled_gaussian import (
-    _ALIKE_LOCALLY,
+    _ALIKE_LOCALLY_NATS,
     _nodes_over,
     _taylor,
     newton_length,
@@ -74,7 +74,7 @@ def test_few_terms_over_coarse_nodes_hold_the_truth(bits):
     held = 0
     for middle, q, sigma in cases(some(20, 40), seed=bits):
         orders = middle - REACH, middle + REACH
-        nodes = None if middle < 3 else _nodes_over(orders, q, sigma, bits, _ALIKE_LOCALLY)
+        nodes = None if middle < 3 else _nodes_over(orders, q, sigma, bits, _ALIKE_LOCALLY_NATS)
         local = None if nodes is None else nodes.local(middle)
         for away in AWAY if local is not None else ():
             assert local(ball(away)).contains(sampled_gaussian_excess(middle + away, q, sigma))
