@@ -38,9 +38,19 @@ class Work:
         fields = self.fields()
         if "author = {{" in self.entry:  # a body, which has no family name
             return f"{fields['author']} {fields['year']}"
-        names = [author.split()[-1] for author in fields["author"].split(" and ")]
+        names = [_family_name(author) for author in fields["author"].split(" and ")]
         who = f"{names[0]} et al." if len(names) > _MOST_NAMED else " and ".join(names)
         return f"{_plain(who)} {fields['year']}"
+
+
+def _family_name(author: str) -> str:
+    """The last word of a name, with the words in small letters before it.
+
+    >>> _family_name("Tim van Erven")
+    'van Erven'
+    """
+    match = re.search(r"(?<!\S)(?:[a-z]+ )*\S+$", author)
+    return match[0] if match else author
 
 
 def _plain(tex: str) -> str:
