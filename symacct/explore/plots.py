@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import cycle, pairwise, product
@@ -30,6 +31,7 @@ from symacct.kernel.errors import (
     AssumptionError,
     DomainError,
     GapWarning,
+    InfiniteError,
     LimitError,
     OrderError,
     PrecisionError,
@@ -796,8 +798,9 @@ def _distinguished(curves: Curves) -> tuple[dict[str, Node], str]:
 
 #: A profile is drawn at this many evenly spaced values of ε above 0, and at 0.
 _PROFILE_STEPS = 24
-#: The axis of a profile ends where the δ that Rényi orders prove is this.
-_LAST_DELTA = Fraction(1, 10**10)
+#: The axis of a profile ends where the δ that Rényi orders prove is the first of these that they
+#: can prove: that of a mechanism which may fail is never below its probability to fail.
+_LAST_DELTAS = tuple(Fraction(1, 10**power) for power in (10, 8, 6, 4, 2))
 #: These numbers of runs are drawn, up to those that there are.
 _COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _EXACT, _ORDERS = "exact", "improved"
@@ -811,8 +814,9 @@ def plot_profile(
     """Draw δ against ε: the true profile of m, and what Rényi orders prove.
 
     If the output laws of m are not known, a lower bound takes the place of the true profile.
-    `epsilons` are the places to draw; by default they end where the δ of Rényi orders is 1e-10.
-    `axes` are axes of your own to draw into. ε is in nats. Raises DomainError if there is nothing
+    `epsilons` are the places to draw; by default they end where the δ of Rényi orders is 1e-10, or
+    the first of 1e-8, 1e-6, … that a mechanism which may fail has, or at 1. `axes` are axes of your
+    own to draw into. ε is in nats. Raises DomainError if there is nothing
     to draw, and MissingPackageError without matplotlib.
 
     >>> from symacct import Gaussian, PoissonSubsample
@@ -820,7 +824,7 @@ def plot_profile(
     """
     node, accountant = as_node(m, "plot_profile"), Accountant(DIGITS)
     if epsilons is None:
-        last = to_fraction(accountant.epsilon(node, _LAST_DELTA, _ORDERS).epsilon.upper)
+        last = _last_epsilon(accountant, node)
         epsilons = [last * i / _PROFILE_STEPS for i in range(_PROFILE_STEPS + 1)]
     listed = arguments.members(epsilons, "plot_profile, epsilons", "[0, 1]")
     at = [rational(x, "plot_profile, epsilons") for x in listed]
@@ -831,6 +835,14 @@ def plot_profile(
         drawing.add(_points(_BELOW, lambda x: accountant.lower_delta(node, x), at))
     drawing.add(_points(_RENYI, lambda x: accountant.delta(node, x, _ORDERS).asked, at))
     return drawing.finished()
+
+
+def _last_epsilon(accountant: Accountant, node: Node) -> Fraction:
+    """The ε at the first of some δ at which Rényi orders have a finite one, 1 where none has."""
+    for delta in _LAST_DELTAS:
+        with suppress(InfiniteError):
+            return to_fraction(accountant.epsilon(node, delta, _ORDERS).epsilon.upper)
+    return Fraction(1)
 
 
 @question(Node, "plot_runs")

@@ -13,7 +13,9 @@ from click.testing import CliRunner
 
 from symacct import (
     TCDP,
+    ApproximateDP,
     Curve,
+    DistributionPair,
     DomainError,
     GapWarning,
     Gaussian,
@@ -355,3 +357,13 @@ def test_the_default_orders_draw_a_bend_in_small_steps(rate):
     low = float(node.rdp(best))
     beyond = [alpha for alpha in orders if low < float(node.rdp(alpha)) < 100 * low]
     assert len(beyond) >= 4  # with whole orders alone, eight to an octave, one or two
+
+
+@pytest.mark.parametrize(
+    "m", [Gaussian(2) + ApproximateDP(1, "1e-6"), DistributionPair(["1/2", "1/2"], ["1", "0"])]
+)
+def test_a_profile_of_what_may_fail_is_drawn_to_a_delta_that_it_has(m):
+    axes = plot_profile(m).axes[0]
+    last = max(line.get_xdata()[-1] for line in axes.lines)
+    assert 0 < last < 100
+    assert all(0 <= y <= 1 for line in axes.lines for y in line.get_ydata())
