@@ -178,7 +178,7 @@ class NodeCurve:
 
     def claim(self, alpha: Order) -> Claim:
         """The claim about ε(α)."""
-        return self.inferred(alpha)[0]
+        return self.inferred(_canonical_order(alpha))[0]
 
     def inferred(self, alpha: Order) -> tuple[Claim, bool]:
         """The claim about ε(α), and whether it is the same whatever values the curves have.

@@ -28,6 +28,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     theorems,
 )
+from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import (
     ALL_ORDERS,
     EITHER,
@@ -40,6 +41,7 @@ from symacct.kernel.claims import (
     infer,
     kind,
 )
+from symacct.kernel.evaluation import Evaluation
 from symacct.kernel.theorem_registry import named
 
 ADD, REPLACE = adjacency("add_remove"), adjacency("replace_one")
@@ -219,6 +221,13 @@ def test_the_claim_names_the_theorem_that_gave_the_value(node, alpha, expected):
     pinned = node.rdp(alpha, digits=12, by=answer.claim.theorems[0])
     assert pinned.lower <= answer.upper
     assert answer.lower <= pinned.upper
+
+
+def test_a_whole_order_that_is_a_fraction_has_the_claim_of_the_whole_one():
+    """As a search over real orders asks it: another theorem answers between whole orders."""
+    curve = Evaluation(BALL).curve(PoissonSubsample(Gaussian(5), "1/9"))
+    assert curve.claim(Fraction(8)) == curve.claim(8)
+    assert curve.claim(Fraction(8)) != curve.claim(Fraction(17, 2))
 
 
 POISSON = PoissonSubsample(Gaussian(5), "1/9")
