@@ -48,12 +48,11 @@ def conjectured(
 
     `about` names a class of operations; "epsilon" and "delta" are conversions, of no class.
     """
+    about_class = [cast(type, kinds()[about])] if about in kinds() else []
     return Theorem(
         name=name,
         operation=(about,),
-        classes=frozenset(
-            full_name(cast(type, kind)) for word, kind in kinds().items() if word == about
-        ),
+        classes=frozenset(map(full_name, about_class)),
         kind=kind,
         source=source,
         orders=orders,
