@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from flint import acb, acb_mat, arb, arb_mat, fmpq
+from flint import acb, acb_mat, arb, arb_mat, ctx, fmpq
 
 from symacct.kernel import deadline
 from symacct.kernel.sums.balls import acb_within
@@ -23,9 +23,10 @@ from symacct.profile.part import Floats, OrderLine
 _ROWS = 256
 #: The first product has so many, and tells how long all of them take.
 _FIRST_ROWS = 64
-#: Columns of one product: at least as many as flint's fast one takes, and where many powers are
-#: asked for so few that it takes half a second at most, as the time is looked at between products.
-_FEWEST_COLUMNS, _COLUMNS, _ENTRIES = 128, 2048, 2**21
+#: Columns of one product: at least as many as flint's fast one takes. Powers times columns times
+#: bits are at most so many that the product takes about half a second, for the time is looked at
+#: between products.
+_FEWEST_COLUMNS, _COLUMNS, _MOST_BITS = 128, 2048, 2**28
 _I = acb(0, 1)
 
 
@@ -60,7 +61,7 @@ def _by_columns(
 ) -> list[acb]:
     """Add up sums of powers over so many j at once as a matrix may have columns."""
     outlook = deadline.Outlook(len(ratios))
-    columns = min(_COLUMNS, max(_FEWEST_COLUMNS, _ENTRIES // count))
+    columns = min(_COLUMNS, max(_FEWEST_COLUMNS, _MOST_BITS // (count * ctx.prec)))
     total = sums(weights[:columns], ratios[:columns], count, outlook)
     for first in range(columns, len(ratios), columns):
         part = slice(first, first + columns)
