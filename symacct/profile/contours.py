@@ -1036,8 +1036,8 @@ _ROOT_ATTEMPTS, _HALVINGS = 8, 60
 _STEER_DIGITS = 3.0
 #: A log δ that was guessed too large is lowered by 12 nats and a share of it: by 2 % at first, then
 #: by 8 times the share before, and by half at most, for one that is guessed far too small takes too
-#: many bits. Where one loss makes D, by 12 nats at least and to 3 times itself at most.
-_LOWER, _LOWER_SHARE, _SHARE_GROWTH, _LARGEST_SHARE, _FARTHER = 12.0, 0.02, 8.0, 0.5, 3.0
+#: many bits. What one run's loss has of it is the guess from half of it on.
+_LOWER, _LOWER_SHARE, _SHARE_GROWTH, _LARGEST_SHARE, _NEAR_SUM = 12.0, 0.02, 8.0, 0.5, 2.0
 #: Enclosures that steer have so many digits.
 _VALUED_DIGITS = 3.0
 #: At least this share of a bracket is cut off at each step.
@@ -1212,19 +1212,19 @@ def _sum_of_runs(moments: Moments, y: float) -> arb:
 def next_guess(moments: Moments, y: float, log_delta: float, value: arb, misses: int) -> float:
     """Estimate log D(y) again, after a contour for `log_delta` gave this value.
 
-    Where the value is not above 0, D is smaller: of rare large losses about what one run has of it,
-    far below what moments say, and else by a share that grows with the misses before.
+    Where the value is not above 0, D is smaller: by a share that grows with the misses before,
+    until what one run's loss alone has of it is near.
     """
     if not value.is_finite():
         return log_delta
     most = min(log_delta, float(value.upper().log()))
     if value > 0:
         return most
-    log_sum = _by_one_loss(moments, y)
-    if log_sum is None:
-        share = min(_LOWER_SHARE * _SHARE_GROWTH**misses, _LARGEST_SHARE)
-        return (1 + share) * most - _LOWER
-    return min(most - _LOWER, max(_FARTHER * most, log_sum))
+    log_sum = _log_sum_of_runs(moments, y)
+    if _NEAR_SUM * most <= log_sum < most - _LOWER:
+        return log_sum
+    share = min(_LOWER_SHARE * _SHARE_GROWTH**misses, _LARGEST_SHARE)
+    return (1 + share) * most - _LOWER
 
 
 # --- the strategy
