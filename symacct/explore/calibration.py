@@ -138,6 +138,14 @@ class Target:
             self.answers[value] = self._met(value, min(self.digits, _SEARCH.digits))
         return self.answers[value]
 
+    def exists(self, value: Fraction) -> bool:
+        """Can the target be asked at this value? What was asked is remembered."""
+        try:
+            self.met(value)
+        except DomainError:
+            return False
+        return True
+
     def at(self, value: Fraction) -> Node:
         """m at a value of its symbol."""
         return self.m.subs({self.symbol: value})
@@ -181,8 +189,7 @@ class Target:
         """Return the first value tried: 1, or 1/2 where m exists there and not at 1."""
         if not self.is_whole:
             for value in (Fraction(1), Fraction(1, 2)):
-                with contextlib.suppress(DomainError):
-                    self.met(value)
+                if self.exists(value):
                     return value
         return Fraction(1)
 
@@ -192,12 +199,9 @@ class Target:
         Two values of ε say which way that is. It steers, so the other way is tried as well.
         """
         meets, other = self.met(start), start * 2
-        try:
-            self.met(other)
-        except DomainError:
+        if not self.exists(other):
             other = start / 2
-            with contextlib.suppress(DomainError):
-                self.met(other)
+            self.exists(other)
         is_more = self.points.get(other, math.inf) > self.points.get(start, math.inf)
         rises = is_more is (other > start)
         return (1, -1) if rises is meets else (-1, 1)
@@ -241,12 +245,16 @@ def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
     """Find two values, low < high, of which one meets the target and the other does not.
 
     They are one apart where the symbol is a whole number, and otherwise one unit of the last of
-    `digits` significant digits of the bracket's lower end. Raises the errors of `_bracket`, and
-    DomainError where rounding the bracket outwards shows that ε is not monotone.
+    `digits` significant digits of the bracket's lower end, or of more digits where m does not exist
+    at the bracket rounded outwards, as next to a probability of 1. Raises the errors of `_bracket`,
+    and DomainError where rounding the bracket outwards shows that ε is not monotone.
     """
     low, high = _bracket(target)
     unit = Fraction(1) if target.is_whole else Fraction(10) ** (_decimal_exponent(low) - digits + 1)
-    below, above = math.floor(low / unit), math.ceil(high / unit)
+    # It ends: the ends of a bracket of real numbers are finite decimals at which m exists.
+    while not all(target.exists(value) for value in _rounded_outwards(low, high, unit)):
+        unit /= 10
+    below, above = (int(value / unit) for value in _rounded_outwards(low, high, unit))
     first = target.met(below * unit)
     if target.met(above * unit) is first:
         raise DomainError(
@@ -261,6 +269,11 @@ def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
         else:
             above = between
     return below * unit, above * unit
+
+
+def _rounded_outwards(low: Fraction, high: Fraction, unit: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the multiples of the unit next to both values: not above `low`, not below `high`."""
+    return math.floor(low / unit) * unit, math.ceil(high / unit) * unit
 
 
 def _bracket(target: Target) -> tuple[Fraction, Fraction]:
@@ -715,8 +728,9 @@ def calibrate(
     m has exactly one free symbol, which is searched. The answer is two adjacent values: one that
     meets the target, and one that misses it. Certified enclosures decide both, so ε need not be
     monotone in the symbol; if it is, the threshold lies between the two values. The values are
-    decimals that differ by one unit of the last of `digits` significant digits, or adjacent whole
-    numbers if the symbol is an integer or a count of runs. `epsilon` is in nats. `delta`,
+    decimals that differ by one unit of the last of `digits` significant digits (of more digits
+    next to a value at which m does not exist, as p = 1), or adjacent whole numbers if the symbol is
+    an integer or a count of runs. `epsilon` is in nats. `delta`,
     `conversion`, `orders` and `by` are those of `Node.epsilon`: by default the value is the best
     that is proved in `limits(seconds=…)`, to fewer digits where all of them take longer, and a
     conversion that is named runs to its end. Raises DomainError if no such values are found or if m

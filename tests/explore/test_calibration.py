@@ -120,6 +120,17 @@ def test_what_cannot_be_calibrated_is_refused(node, epsilon, delta):
         calibrate(node, epsilon, delta)
 
 
+@pytest.mark.parametrize("epsilon", [4, 6, 9])
+@pytest.mark.parametrize("digits", [1, 2, 3])
+def test_next_to_the_end_of_its_domain_a_parameter_has_more_digits(epsilon, digits):
+    """ε = log(p/(1 − p)), and 1 is no probability: rounding outwards must not leave the domain."""
+    found = calibrate(RandomizedResponse(sympy.Symbol("p")), epsilon, 0, digits=digits)
+    threshold = 1 / (1 + mpmath.exp(-epsilon))
+    assert mpmath.mpf(found.meets.numerator) / found.meets.denominator <= threshold
+    assert threshold < mpmath.mpf(found.fails.numerator) / found.fails.denominator < 1
+    assert found.fails - found.meets <= Fraction(1, 10**digits)
+
+
 def test_a_number_of_runs_is_a_whole_number():
     n = sympy.Symbol("n", integer=True, positive=True)
     step = PoissonSubsample(Gaussian(1), "1/100")
