@@ -314,7 +314,8 @@ class ResultsFile:
     def finish(self) -> None:
         """Put the lines into the order of the points, by replacing the file at one stroke.
 
-        The file replaced is no longer the one that is locked. A StorageError leaves it as it was.
+        The file replaced is no longer the one that is locked. Whoever opened that one before has
+        every point from it, and computes none. A StorageError leaves it as it was.
         """
         ordered = [self._row(point, self.records[point]) for point in sorted(self.records)]
         content = b"".join([_line(self._header), *ordered])
