@@ -1,6 +1,7 @@
 """The search of a run leaves out no region that spans the share that docs/verification.md says."""
 
 import random
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -41,3 +42,15 @@ def test_places_are_numbers_that_no_float_rounds():
     for ask in questions.training(Hello("p", "1", rows), QUICK, 1):
         for text in ask.parts[0].numbers:
             assert np.float32(text) == float(text)
+
+
+def test_a_row_of_other_orders_keeps_no_composition_of_the_rest_from_being_asked():
+    """The order 4 or 8 is one that the rows of the question take, whatever all others take."""
+    usual = Support("Gaussian"), Support("Laplace"), Support("PureDP")
+    near_one = Support("DiscreteGaussian", max_order=Fraction(3))
+    hello = Hello("p", "1", (*usual, near_one), compose=True)
+    drawn = list(questions.compositions(hello, FULL, 0))
+    mixed = [ask for ask in drawn if len(set(ask.parts)) > 1]
+    assert len(mixed) > 3
+    assert all(hello.offers(ask) for ask in mixed)
+    assert not any(part.mechanism == "DiscreteGaussian" for ask in mixed for part in ask.parts)

@@ -300,7 +300,10 @@ def _base(row: Support, kind: str, runs: int, chance: random.Random) -> Ask:
 
 
 def _mixed(hello: Hello, chance: random.Random) -> Ask | None:
-    """Draws two or three parts under one relation, the first of them twice or not."""
+    """Draws RDP of two or three unlike parts under one relation, the first of them twice or not.
+
+    At the order 4, or 8 where their rows do not take 4; None where they take neither, or are alike.
+    """
     curved = [row for row in hello.supports if "rdp" in row.asks]
     if not curved:
         return None
@@ -313,9 +316,9 @@ def _mixed(hello: Hello, chance: random.Random) -> Ask | None:
     distinct = tuple(dict.fromkeys(parts))
     if len(distinct) < 2:
         return None
-    again = distinct[:1] * chance.randrange(2)
-    alpha = next((a for a in ("4", "8") if all(r.takes(Fraction(a)) for r in rows)), None)
-    return Ask("rdp", (*distinct, *again), alpha, relation) if alpha else None
+    parts = distinct + distinct[:1] * chance.randrange(2)
+    asks = (Ask("rdp", parts, alpha, relation) for alpha in ("4", "8"))
+    return next(filter(hello.offers, asks), None)
 
 
 def variants(hello: Hello, ask: Ask, sizes: Iterator[int]) -> Iterator[Ask]:
