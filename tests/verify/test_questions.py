@@ -1,6 +1,7 @@
 """The search of a run leaves out no region that spans the share that docs/verification.md says."""
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from symacct.verify.asking import questions
 from symacct.verify.asking.questions import FULL, QUICK
-from symacct.verify.peer.protocol import Hello, Support
+from symacct.verify.peer.protocol import Ask, AskedPart, Hello, Support
 
 
 @pytest.mark.parametrize(("places", "share"), [(12_000, 17), (FULL.places, 11), (QUICK.places, 4)])
@@ -44,6 +45,9 @@ def test_places_are_numbers_that_no_float_rounds():
             assert np.float32(text) == float(text)
 
 
+GAUSSIAN = AskedPart("Gaussian", (("sigma", "2"),), count=3)
+
+
 def test_a_row_of_other_orders_keeps_no_composition_of_the_rest_from_being_asked():
     """The order 4 or 8 is one that the rows of the question take, whatever all others take."""
     usual = Support("Gaussian"), Support("Laplace"), Support("PureDP")
@@ -54,3 +58,18 @@ def test_a_row_of_other_orders_keeps_no_composition_of_the_rest_from_being_asked
     assert len(mixed) > 3
     assert all(hello.offers(ask) for ask in mixed)
     assert not any(part.mechanism == "DiscreteGaussian" for ask in mixed for part in ask.parts)
+
+
+def test_the_twin_of_a_delta_loses_more_on_both_sides_of_zero():
+    """δ falls with ε, so that every twin has a smaller ε than its question."""
+    for epsilon in ("2", "-1"):
+        ask = Ask("delta", (GAUSSIAN,), epsilon)
+        moved = [twin.at for twin in questions.twins(ask) if twin.at != ask.at]
+        assert len(moved) == 4
+        assert all(Fraction(at) < Fraction(epsilon) for at in moved)
+
+
+def test_the_number_of_runs_that_is_asked_for_is_never_given():
+    ask = Ask("runs", (replace(GAUSSIAN, count=0),), "1e-5", within="1")
+    for beside in (*questions.others(ask), *questions.twins(ask)):
+        assert [part.count for part in beside.parts] == [0]

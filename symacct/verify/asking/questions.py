@@ -494,8 +494,8 @@ def twins(ask: Ask) -> Iterator[Ask]:
         for moved in _moved(part, Decimal(step)):
             yield replace(ask, parts=(moved,))
         if ask.at:
-            more = Decimal(step) if ask.kind == "rdp" else -Decimal(step)
-            yield replace(ask, at=_beside(ask.at, more))
+            larger = ask.kind == "rdp" or Fraction(ask.at) < 0  # a share of ε < 0 more is less
+            yield replace(ask, at=_beside(ask.at, Decimal(step) if larger else -Decimal(step)))
     if part.count:
         yield replace(ask, parts=(replace(part, count=part.count + 1),))
 
@@ -509,14 +509,18 @@ _ADJACENCIES = ("add_remove", "replace_one", "replace_special")
 
 
 def others(ask: Ask) -> Iterator[Ask]:
-    """Replaces one field of the question at a time: a memo whose key lacks it answers alike."""
+    """Replaces one field of the question at a time: a memo whose key lacks it answers alike.
+
+    By a value far from its own, unlike `twins`; what the peer does not offer is among them.
+    """
     if ask.within is not None:
         yield replace(ask, within=_beside(ask.within, Decimal("0.5")))
     for i, part in enumerate(ask.parts):
         changed = [
             replace(part, **variant) for variant in _OTHERS if "gamma" in variant or part.gamma
         ]
-        changed += [replace(part, sensitivity="3"), replace(part, count=3 * part.count + 1)]
+        changed.append(replace(part, sensitivity="3"))
+        changed += [replace(part, count=3 * part.count + 1)] if part.count else []
         if part.gamma is not None and part.sampling == "poisson":
             changed.append(replace(part, gamma=_beside(part.gamma, Decimal("-0.5"))))
         for name, value in part.parameters[:1]:
