@@ -30,56 +30,58 @@ from symacct.verify.reporting.defects import region
 
 # --- the numbers that are asked about, from harmless to extreme
 
-#: Whose parameter is the size of the noise.
+#: Mechanisms whose first parameter is the scale of the noise: the larger it is, the less is lost.
 SCALED = tuple(name for name, values in VALUES.items() if values.is_scale)
-#: Noise on whole numbers, whose query moves by a whole one.
+#: Noise on whole numbers, whose sensitivity is a whole one.
 WHOLE = tuple(name for name, kind in LEAVES.items() if issubclass(kind, IntegerNoise))
-#: The rows of a matrix.
+#: The rows of the matrix of every MatrixMechanism, but for those of `covering`.
 STRATEGY = (("1", "0", "0"), ("0.5", "1", "0"), ("0.375", "0.5", "1"))
-#: Sampling rates and orders of the grid, usual ones first and extreme ones between.
+#: Sampling rates and orders of the grid, of which an Extent takes the first: usual ones come early.
 RATES = ["0.001", "0.1", "1e-9", "0.999", "0.01", "0.5", "1e-6", "1e-4", "0.9", "0.999999999"]
 WHOLE_ORDERS = ["2", "8", "64", "1024", "3", "32", "256", "4096", "4", "16", "128", "512"]
 FRACTIONAL_ORDERS = [
     "1.5", "2.5", "1.00000001", "10.5", "1000.5", "1.1", "33.3", "1.01", "1.0001", "1.999999",
     "2.000001", "3.7", "100.1", "4095.5",
 ]  # fmt: skip
-#: Beyond what most tables have.
+#: Orders beyond what most tables have: a third as many are asked as of the lists above.
 LARGE_ORDERS = ["20000", "5000", "100000", "10000.5"]
 
-#: Where training lies: sampling rate, runs.
+#: The ends between which training is drawn, log-uniformly: sampling rate, runs, δ.
 TYPICAL_RATES, TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
 TYPICAL_DELTAS = 1e-12, 0.01
 
 
 _T = TypeVar("_T")
-#: Sums for sampling without replacement are slow to certify beyond this order.
+#: The largest order asked of sampling without replacement, beyond which sums take long to certify.
 _WITHOUT_REPLACEMENT_ORDER = 512
 
 
 @dataclass(frozen=True)
 class Extent:
-    """The numbers of questions of a run, whatever the time they take.
+    """The numbers of questions of a run, whatever the time they take: more find more."""
 
-    The `seconds` of work are a limit for peers that are slow, at which a run ends unfinished. The
-    `ends` are the questions by `covering` of ε and δ of each row; of other kinds it is a share.
-    """
-
+    #: How many of the listed first parameters, of RATES and of each list of orders `grid` takes.
     parameters: int
     rates: int
     orders: int
+    #: Questions by `covering` of ε and as many of δ of each row; of other kinds than RDP a share.
     ends: int
+    #: Questions of each row and kind that are written in other ways; 3 times as many compositions.
     bases: int
+    #: Questions near the worst of each of the first twelve kinds of finding.
     refinements: int
+    #: The most kinds of finding whose question is made simple.
     simplified: int
+    #: Seconds of work, of symacct and the peer, at which a run ends unfinished: for slow peers.
     seconds: float
     #: Places of noise, rate and order at which every sampling is asked.
     places: int = 0
-    #: Of every kind of question that the peer offers, so many are to be judged.
+    #: Of every kind of question that the peer offers, so many are to be judged, or no verdict is.
     per_kind: int = 0
     #: Questions by `covering` of RDP, of ε and of δ of compositions; of RDP of a row half as many
     #: more.
     covered: int = 0
-    #: The most RDP of grids, and the most questions that make findings simple.
+    #: The most RDP of all grids together; the most answers before the last finding is made simple.
     points: int = 100_000
     probes: int = 100_000
 
@@ -91,7 +93,7 @@ QUICK = Extent(4, 4, 5, 24, 2, 8, 60, 90.0, 200, 5, 26, 130, 800)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> AskedPart:
-    """A part of the row's kind; where values are missing, the first parameter is asked for."""
+    """A part of the row's kind; `values` are of its last parameters, so that the first may lack."""
     names = MECHANISMS[row.mechanism]
     named = tuple(zip(names[len(names) - len(values) :], values, strict=True))
     part = AskedPart(row.mechanism, named, row.sampling, gamma, runs)
@@ -99,7 +101,7 @@ def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int 
 
 
 def points(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """RDP at the points of a grid, the rows taking turns: a run cut short has met them all."""
+    """RDP of each row's `grid`, shuffled by parts, rows in turn: a short run has met them all."""
     chance = random.Random(seed)  # noqa: S311  # the same seed asks the same questions
     rows = [row for row in hello.supports if "rdp" in row.asks]
     sweeps = [_sweeps(list(grid(row, extent)), chance) for row in rows]
@@ -117,13 +119,13 @@ def _sweeps(asks: list[Ask], chance: random.Random) -> list[list[Ask]]:
 
 
 def in_turn(lists: list[list[_T]]) -> Iterator[_T]:
-    """One of each in turn, until all are used up."""
+    """The first of each list, then the second of each, until all are used up; None is left out."""
     for row in zip_longest(*lists):
         yield from (x for x in row if x is not None)
 
 
 def grid(row: Support, extent: Extent) -> Iterator[Ask]:
-    """Every parameter with every rate and every order of the row."""
+    """RDP of one run at all combinations of the first parameters, rates and orders of the lists."""
     first = VALUES[row.mechanism].values[: extent.parameters]
     rates: Iterable[str | None] = RATES[: extent.rates] if row.sampling != "none" else [None]
     orders = orders_of(row, extent.orders)
@@ -132,11 +134,12 @@ def grid(row: Support, extent: Extent) -> Iterator[Ask]:
 
 
 def _values(row: Support, value: str) -> tuple[str, ...]:
+    """The row's parameters: this first one, and the others where no level gives them."""
     return (value, *VALUES[row.mechanism].rest)
 
 
 def orders_of(row: Support, most: int) -> list[str]:
-    """Whole orders and fractional ones that the row takes."""
+    """Of 1 and the first `most` whole, fractional, (a third) large orders those the row takes."""
     large = LARGE_ORDERS[: max(1, most // 3)]
     known = ["1", *WHOLE_ORDERS[:most], *FRACTIONAL_ORDERS[:most], *large]
     if row.sampling == "without_replacement":
@@ -145,7 +148,10 @@ def orders_of(row: Support, most: int) -> list[str]:
 
 
 def random_order(row: Support, chance: random.Random) -> str:
-    """Draws an order α with log(α − 1) uniform, or a whole order."""
+    """Draws an order α > 1 that the row takes: log(α − 1) uniform, or (half of them) a whole order.
+
+    From 1 + 10⁻⁸ to 4096 (512 without replacement), or at the end of the row that is next to that.
+    """
     cap = _WITHOUT_REPLACEMENT_ORDER if row.sampling == "without_replacement" else 4096
     lowest = max(2, math.ceil(row.min_order))
     most = cap if row.max_order is None else min(cap, math.floor(row.max_order))
@@ -159,34 +165,38 @@ def random_order(row: Support, chance: random.Random) -> str:
 
 
 def _log_uniform(chance: random.Random, low: float, high: float) -> str:
+    """Draws a number between low > 0 and high, log-uniformly, as text of four digits."""
     return short(log_uniform(low, high, chance))
 
 
 def log_uniform(low: float, high: float, chance: random.Random) -> float:
-    """low^(1 − u) high^u for a uniform u"""
+    """low^(1 − u) high^u for u uniform in [0, 1), 0 < low <= high"""
     return float(low * (high / low) ** chance.random())
 
 
 def short(x: float) -> str:
-    """x to four digits: what a reader can type; truth is enclosed for its nearest float too."""
+    """x rounded to four significant digits, as text: what a reader can type."""
     return f"{x:.4g}"
 
 
 # --- ε(δ) and δ(ε)
 
 
-#: Runs over (noise/rate)²: beyond it ε is in the hundreds, which nobody trains with.
+#: The most runs over (noise/rate)² of `typical`: beyond it ε is in the hundreds.
 _MOST_LOSS = 300
-#: Where a row has no RDP: a grid of losses takes no second for what spends an ε of ten.
+#: In its place where a row has no RDP: of more loss a grid of losses takes long.
 _LITTLE_LOSS = 3
-#: What most accountants search when they are not told.
+#: The orders that most accountants search when they are not told: 1.1, 1.5, …, 10.7, 12, …, 63.
 _TYPICAL_ORDERS = (*(str(Decimal(x) / 10) for x in range(11, 109, 4)), *map(str, range(12, 64)))
 
 
 def typical(
     row: Support, chance: random.Random, kind: str | None = None, loss: float | None = None
 ) -> Ask:
-    """Draws a question about a training run: ε(δ), δ(ε), or the noise, rate or runs for both."""
+    """Draws a question of any `kind` but RDP about a training run of one row; of ε or δ for None.
+
+    Runs over (noise/rate)² are at most `loss`; an ε that is given is about the run's at the δ.
+    """
     kind = kind or chance.choice(row.ends)
     value = _log_uniform(chance, *VALUES[row.mechanism].typical)
     gamma = None if row.sampling == "none" else _log_uniform(chance, *TYPICAL_RATES)
@@ -205,18 +215,22 @@ def typical(
 
 
 def epsilon_of_zcdp(rho: float, delta: str) -> str:
-    """ρ + 2√(ρ log(1/δ)), an ε at which this ρ-zCDP leaves a δ of that size"""
+    """ρ + 2√(ρ log(1/δ)) to four digits, an ε that ρ-zCDP has at this δ: a place, no bound"""
     return short(rho + 2 * math.sqrt(-rho * math.log(float(delta))))
 
 
-#: What is left out of the part that is asked about.
+#: What each of these kinds asks for, as a part leaves it out.
 _UNKNOWN: dict[str, Any] = {
     "noise": {"parameters": ()}, "rate": {"gamma": None}, "runs": {"count": 0},
 }  # fmt: skip
 
 
 def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """Draws questions where training lies: RDP evenly spread, ε and δ of rows without RDP."""
+    """Draws questions where training lies: RDP evenly spread, ε or δ of rows without RDP.
+
+    One of each row at each of `extent.places`, not sampled RDP at every eighth; of the orders that
+    are searched by default, so none of a row that takes none of these.
+    """
     chance = random.Random(seed + 4)  # noqa: S311
     starts = [chance.random() for _ in _SPREAD]
     rows = [row for row in hello.supports if "rdp" in row.asks]
@@ -230,18 +244,18 @@ def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
 
 
 def place(starts: list[float], i: int) -> list[float]:
-    """The i-th of evenly spread places in the unit cube of noise, rate and order."""
+    """The i-th of evenly spread places in the unit cube of noise, rate and order, from `starts`."""
     return [(start + i * step) % 1 for start, step in zip(starts, _SPREAD, strict=True)]
 
 
-#: Where there is no rate to be asked of, so many times fewer fill the space.
+#: Of the places, one in so many is asked of rows that are not sampled: no rate is to be covered.
 _FEWER = 8
-#: Multiples of these fill the unit cube evenly: 1/g, 1/g², 1/g³ for g⁴ = g + 1.
+#: Multiples of these, modulo 1, fill the unit cube evenly: 1/g, 1/g², 1/g³ for g⁴ = g + 1.
 _SPREAD = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
 
 
 def default_orders(hello: Hello, row: Support) -> list[str]:
-    """The orders that the peer searches when it is not told, or most others do."""
+    """The orders, as text, that the peer (else most peers) searches untold, and the row takes."""
     given = hello.default_orders
     named = (
         (exact_decimal(order) or str(order) for order in given)
@@ -252,7 +266,7 @@ def default_orders(hello: Hello, row: Support) -> list[str]:
 
 
 def placed(row: Support, orders: list[str], places: list[float]) -> Ask:
-    """The question at a place."""
+    """RDP of one run at a place of the cube [0, 1)³: noise, rate, and which of the `orders`."""
     noise, rate = (
         _few_bits(low * (high / low) ** share)
         for (low, high), share in zip(
@@ -264,7 +278,7 @@ def placed(row: Support, orders: list[str], places: list[float]) -> Ask:
 
 
 def _few_bits(x: float) -> str:
-    """x to eight bits: a float64 and a float32 have it, so that its truth is one number."""
+    """x to eight significant bits, as exact text: float32 has it, so its truth is one number."""
     mantissa, power = math.frexp(x)
     return str(Decimal(math.ldexp(round(mantissa * 2**8), power - 8)))
 
@@ -273,7 +287,7 @@ def _few_bits(x: float) -> str:
 
 
 def compositions(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """Draws plain questions of rows and of compositions, which `variants` writes in other ways."""
+    """Draws plain RDP, ε and δ of rows, and RDP of compositions, to be written in other ways."""
     chance = random.Random(seed + 2)  # noqa: S311
     mixed = [_mixed(hello, chance) for _ in range(3 * extent.bases)] if hello.compose else []
     runs = (6, 12, 1, 2, 30)
@@ -290,7 +304,8 @@ def compositions(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
 
 
 def _base(row: Support, kind: str, runs: int, chance: random.Random) -> Ask:
-    # Whole parameters first, so that ways of writing a whole number can be compared.
+    """Draws RDP (at 2, 3, 8 or 16), ε or δ of one row, with numbers of few digits."""
+    # Whole parameters, so that ways of writing a whole number can be compared.
     value = chance.choice(["1", "2", "4"]) if row.mechanism != "RandomizedResponse" else "0.75"
     gamma = None if row.sampling == "none" else chance.choice(["0.5", "0.125", "0.0078125"])
     part = replace(part_of(row, _values(row, value), gamma, runs), inner=3 if row.inner else 1)
@@ -322,7 +337,11 @@ def _mixed(hello: Hello, chance: random.Random) -> Ask | None:
 
 
 def variants(hello: Hello, ask: Ask, sizes: Iterator[int]) -> Iterator[Ask]:
-    """Writes the question in every other way that the peer knows, with numbers not used before."""
+    """Writes the question in each of the hello's other ways, one at a time, where it makes sense.
+
+    Each with first parameters by the next of `sizes`, so that no memo answers. Ways of counting
+    are asked of 1500 runs too; types that are not whole are given whole numbers and 1/64.
+    """
     for key, ways in hello.how.items():
         for way in ways:
             share = Decimal(0) if way in _WHOLE_TYPES else _SMALL_SHARE
@@ -337,16 +356,16 @@ def variants(hello: Hello, ask: Ask, sizes: Iterator[int]) -> Iterator[Ask]:
                     yield replace(moved, parts=(many,)).built(count=way)
 
 
-#: Runs of a question that is composed one by one as well, as a list of few never ends early.
+#: Runs of a question for each way of counting: a list that ends early shows at many only.
 _MANY_RUNS = 1500
 #: The types of whole numbers alone.
 _WHOLE_TYPES = ("int", "numpy.int64", "int_array")
-#: Above a whole number: 1/64, which every other type has exactly. To five decimals it is rounded.
+#: Above a whole number: 1/64, which every other type has exactly, and five decimals have not.
 _SMALL_SHARE = Decimal("0.015625")
 
 
 def _with_size(ask: Ask, sizes: Iterator[int], share: Decimal) -> Ask:
-    """The ask with parameters not asked before: the share above whole ones, where they may be."""
+    """The ask with the next whole sizes, plus the share, as first parameters; p is 1 − 1/n."""
 
     def moved(part: AskedPart) -> AskedPart:
         if VALUES[part.mechanism].is_probability:
@@ -358,18 +377,18 @@ def _with_size(ask: Ask, sizes: Iterator[int], share: Decimal) -> Ask:
 
 
 def whole_sizes() -> Iterator[int]:
-    """Whole numbers from 3 to 63, in an order that repeats late."""
+    """The whole numbers from 3 to 63, each once, in a mixed order, and then again without end."""
     for i in count():
         yield 3 + 23 * i % 61
 
 
 def sensible(ask: Ask) -> bool:
-    """Can the question be written in its way? A number that has to be rounded is another one."""
+    """Is each way of its `how` another writing of the question that rounds no number?"""
     return all(_makes_sense(ask, key, way) for key, way in ask.how)
 
 
 def _makes_sense(ask: Ask, key: str, way: str) -> bool:
-    """Is the way another one for this question, and are its numbers exact in it?"""
+    """Is the way another writing of the question, its numbers (of whole types, one) exact in it?"""
     if key == "alpha":
         return ask.kind == "rdp" and _can_be(way, ask.at)
     if key == "numbers" and way in _WHOLE_TYPES:
@@ -384,7 +403,7 @@ def _makes_sense(ask: Ask, key: str, way: str) -> bool:
 
 
 def _can_be(way: str, text: str) -> bool:
-    """Is this number one of that type? What is rounded is another question."""
+    """Is this number one of that type, exactly? Other types than whole and float32 take all."""
     number = Fraction(text)
     if way in _WHOLE_TYPES:
         return number.denominator == 1
@@ -392,13 +411,13 @@ def _can_be(way: str, text: str) -> bool:
 
 
 def sums(ask: Ask) -> list[Ask]:
-    """The single runs that a composition's RDP is the sum of."""
+    """The questions of one run of each part: their RDP, each times its count, sums to the ask's."""
     return [replace(ask, parts=(replace(part, count=1),)) for part in ask.parts]
 
 
 # --- the usual training runs, near twins, and what every kind is asked at least
 
-#: Noise, sampling rate and steps of published training runs, and of tutorials; δ.
+#: Noise, sampling rate, steps and δ of published training runs, and of tutorials: asked first.
 RUNS = (
     ("1.1", "0.0042666666666666667", 14063, "1e-5"),  # MNIST: 256 of 60,000, 60 epochs
     ("0.8", "0.004", 5000, "1e-6"),
@@ -409,17 +428,18 @@ RUNS = (
     ("5", "0.05", 100000, "1e-8"),
     ("4", "0.32768", 2500, "1e-5"),  # batches of 16,384
 )
-#: Orders of the first RDP, and how many questions come first.
+#: Orders of the first RDP, at the first of RUNS; how many questions come first, RDP included.
 _USUAL_ORDERS = ("8", "2", "32", "3.5")
 _EARLY = 20
-#: Steps next to a number: to what a key of a memo may be rounded, or printed.
+#: Shares of a number by which twins differ from it: a memo whose key is rounded takes them for it.
 _NEXT_TO = ("1e-3", "1e-5", "1e-7", "1e-9")
 
 
 def usual(hello: Hello, seed: int, per_kind: int = 0) -> Iterator[Ask]:
-    """Draws twenty questions: ε and δ of training runs, and some RDP of the runs beside them.
+    """Draws twenty questions: ε and δ of training runs, up to four of them RDP of single steps.
 
-    Of a peer without RDP, whose answers may take long, then so many of every kind at the `least`.
+    Fewer where no row has ε or δ. Of a peer without RDP then `per_kind` of every row and kind, as
+    its answers may take long and leave no time later.
     """
     chance = random.Random(seed + 5)  # noqa: S311
     rows = [row for row in hello.supports if row.ends]
@@ -433,7 +453,7 @@ def usual(hello: Hello, seed: int, per_kind: int = 0) -> Iterator[Ask]:
 
 
 def _ends(row: Support, chance: random.Random) -> Iterator[Ask]:
-    """Draws ε or δ of training runs; of other mechanisms a loss of that size."""
+    """Draws ε or δ without end: of a sampled Gaussian those of RUNS first, then `typical` ones."""
     plain = row.mechanism == "Gaussian" and row.sampling != "none"
     for sigma, gamma, runs, delta in RUNS if plain else ():
         part = part_of(row, (sigma,), gamma, runs)
@@ -446,6 +466,7 @@ def _ends(row: Support, chance: random.Random) -> Iterator[Ask]:
 
 
 def _curve(row: Support) -> Iterator[Ask]:
+    """RDP of one step of the first RUNS, at _USUAL_ORDERS; nothing of what is not Gaussian."""
     sampled = row.sampling != "none"
     for alpha, (sigma, gamma, _, _) in zip(_USUAL_ORDERS, RUNS, strict=False):
         if row.takes(Fraction(alpha)) and row.mechanism == "Gaussian":
@@ -454,7 +475,7 @@ def _curve(row: Support) -> Iterator[Ask]:
 
 
 def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
-    """Draws questions of one kind, evenly spread over where training lies."""
+    """Draws questions of a row and kind where training lies, endlessly; no RDP without an order."""
     chance = random.Random(seed + 6)  # noqa: S311
     orders = default_orders(hello, row) or orders_of(row, 12)
     starts = [chance.random() for _ in _SPREAD]
@@ -468,7 +489,7 @@ def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
 
 
 def row_of(ask: Ask) -> object:
-    """The row of a hello that a question of one part is about."""
+    """The mechanism, sampling and adjacency of a question; ValueError unless it has one part."""
     (part,) = ask.parts
     return part.mechanism, part.sampling, ask.adjacency
 
@@ -476,7 +497,7 @@ def row_of(ask: Ask) -> object:
 def of_every_kind(
     asks: Iterable[Ask], kind: Callable[[Ask], object] = region, many: bool = False
 ) -> list[Ask]:
-    """The plain ones of one part or of `many`, one of each kind in turn, the shortest first."""
+    """All plain asks of one part (of several for `many`): one of each kind in turn, short first."""
     groups: dict[object, list[Ask]] = {}
     plain = [ask for ask in asks if not ask.how and not ask.batch and (len(ask.parts) == 1) != many]
     for ask in sorted(plain, key=lambda ask: len(ask.expression) + len(ask.at)):
@@ -487,7 +508,8 @@ def of_every_kind(
 def twins(ask: Ask) -> Iterator[Ask]:
     """Moves one number of the question a little at a time, each to where more is lost.
 
-    A memo whose key is rounded answers them alike, and so too little.
+    The first parameter, a Poisson rate, α, ε (but 0) or δ; and one run more. A memo whose key is
+    rounded answers them alike, and so too little. ValueError unless it has one part.
     """
     (part,) = ask.parts
     for step in _NEXT_TO:
@@ -500,7 +522,7 @@ def twins(ask: Ask) -> Iterator[Ask]:
         yield replace(ask, parts=(replace(part, count=part.count + 1),))
 
 
-#: What is put in a number's place, one at a time, where no memo may take it for the first.
+#: The changes of a part that `others` tries, one row at a time, where the part is sampled.
 _OTHERS: tuple[dict[str, Any], ...] = (
     {"inner": 2}, {"inner": 5}, {"sampling": "none", "gamma": None},
     {"sampling": "poisson"}, {"sampling": "without_replacement"},
@@ -509,10 +531,7 @@ _ADJACENCIES = ("add_remove", "replace_one", "replace_special")
 
 
 def others(ask: Ask) -> Iterator[Ask]:
-    """Replaces one field of the question at a time: a memo whose key lacks it answers alike.
-
-    By a value far from its own, unlike `twins`; what the peer does not offer is among them.
-    """
+    """Replaces a field at a time by a far one, offered or not: a memo whose key lacks it shows."""
     if ask.within is not None:
         yield replace(ask, within=_beside(ask.within, Decimal("0.5")))
     for i, part in enumerate(ask.parts):
@@ -538,7 +557,7 @@ def others(ask: Ask) -> Iterator[Ask]:
 
 
 def _moved(part: AskedPart, step: Decimal) -> Iterator[AskedPart]:
-    """Less noise, and a higher rate."""
+    """The part with its first parameter, then its Poisson rate, moved to more loss, below 1."""
     for name, value in part.parameters[:1]:
         moved = _beside(value, -step if name in ("sigma", "b", "mu") else step)
         if name != "p" or Fraction(moved) < 1:
@@ -549,6 +568,6 @@ def _moved(part: AskedPart, step: Decimal) -> Iterator[AskedPart]:
 
 
 def _beside(text: str, step: Decimal) -> str:
-    """The number and a share of it more, to as many digits as a float64 has."""
+    """number · (1 + step), to the 15 digits that every float64 keeps"""
     number = Decimal(text) if "/" not in text else Decimal(float(Fraction(text)))
     return f"{number * (1 + step):.15g}"
