@@ -135,3 +135,20 @@ def test_no_finding_is_not_right_yet():
 def test_an_error_of_rounding_has_no_edge():
     ask = Ask("rdp", (PART,), "8")
     assert bounded(replace(wrong(ask), beyond_rounding=False), wrong).note == ""
+
+
+def test_the_fewest_runs_that_are_shown_have_the_same_verdict():
+    """Too small from 64 runs on, and only loose from 8 on: what is shown stays too small."""
+    truth = Truth(Fraction(1), Fraction(1), exact=True)
+
+    def probe(ask):
+        runs = ask.parts[0].count
+        if runs < 8:
+            return None
+        value, verdict = (Fraction(1, 2), "unsound") if runs >= 64 else (Fraction(2), "loose")
+        return Finding(verdict, ask, Answer(value=value), truth, below=runs >= 64)
+
+    worst = probe(Ask("rdp", (replace(PART, count=200),), "8"))
+    shown = bounded(worst, probe)
+    assert (shown.verdict, shown.below) == ("unsound", True)
+    assert "right with runs = 7 instead" in shown.note

@@ -324,7 +324,8 @@ def bounded(finding: Finding, shows: Probe, right: Right = lambda ask: True) -> 
             for axis in axes(finding.ask):
                 below, above = (_edge(axis, shows, right, up) for up in (False, True))
                 if axis.name == "runs" and below is not None:
-                    finding = shows(axis.moved(axis.text(below[1]))) or finding
+                    again = shows(axis.moved(axis.text(below[1])))
+                    finding = again if again and _same_kind(again, finding) else finding
                 edges = (below, None if axis.name == "runs" else above)
                 texts = [axis.text(edge[0]) for edge in edges if edge is not None]
                 places = " or ".join(f"{axis.name} = {x}" for x in texts)
