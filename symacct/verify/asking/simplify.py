@@ -18,7 +18,7 @@ from symacct.verify.peer.protocol import BUDGETED, VALUES, Answer, Ask, AskedPar
 # --- the simplest question
 
 
-#: Steps of a tree, and the ε that noise is asked for.
+#: Simple steps of a tree, and simple ε that noise, a rate or runs are asked for, plainest first.
 _STEPS, _WITHIN = ("1", "2", "3", "4", "7", "8", "1000"), ("1", "0.1", "10")
 #: Simple rates, and simple places of each kind of question, the plainest first.
 _RATES = ("0.5", "0.1", "0.01", "0.001", "0.0001", "1e-6", "0.9", "0.99")
@@ -27,11 +27,12 @@ _AT = {
     "epsilon": ("1e-5", "0.001"),
     "delta": ("1", "0.1"),
 } | dict.fromkeys(BUDGETED, ("1e-5", "0.001"))
-#: Questions that bisect whole orders: 2¹⁶ is beyond the largest.
+#: The most questions that bisect whole orders: 2¹⁶ is beyond the largest.
 _ORDER_BISECTIONS = 16
-#: What an implementation falls into from some order on, and the size of what it gives says nothing.
+#: Verdicts that begin at some order, which is then bisected; their size says nothing of the error.
 _EDGES = ("nan", "inf", "exception", "zero")
-#: The share of the worst error that a simpler question has to show.
+#: The share of the worst error that a simpler question has to show: with less, another defect may
+#: be shown in its place; with more, questions stay complicated.
 _LARGE = 0.1
 
 
@@ -42,10 +43,11 @@ def simplest(
     edges: int = 0,
     right: Right = lambda ask: True,
 ) -> Finding:
-    """Searches a finding of the same kind at a question that no single step makes simpler.
+    """Searches a finding of the same kind at a question that no single step of SIMPLER simplifies.
 
-    Or at the simplest that was found before the time was over. With so many questions more, the
-    `edges` between which it shows.
+    Or the simplest after `budget` questions, or when time is over; the finding itself if no other
+    shows it. Nan, inf, exceptions and zeros move to the first whole order that shows them. With so
+    many questions more, the `edges` of numbers are noted (see `bounded`). Raises nothing.
     """
     left, worst = budget, finding
 
@@ -76,7 +78,7 @@ def simplest(
 
 
 def _same_kind(again: Finding, worst: Finding) -> bool:
-    """Is it the worst's defect: its verdict, and an error of a tenth of the worst's or more?
+    """Is it the worst's defect: its verdict and sort, and (but of _EDGES) a tenth of its error?
 
     What is simplified is compared with the worst found, not with the step before: many small
     steps would lose it.
@@ -93,7 +95,11 @@ def _error(finding: Finding) -> float:
 
 
 def _at_the_edge(finding: Finding, shows: Probe, is_right: Right) -> Finding:
-    """Bisects to the first whole order that shows the finding, if the order 2 is right."""
+    """Bisects to the first whole order that shows the finding, and notes the order before it.
+
+    Unchanged where the order is not a single whole one, or 2 is not known to be right; stops where
+    an order is neither wrong in this way nor known to be right.
+    """
     ask = finding.ask
     if ask.kind != "rdp" or ask.batch or Fraction(ask.at).denominator != 1:
         return finding
@@ -115,12 +121,13 @@ def _at_the_edge(finding: Finding, shows: Probe, is_right: Right) -> Finding:
 
 
 def _fewer_parts(ask: Ask) -> Iterator[Ask]:
+    """Without one of several parts."""
     for i in range(len(ask.parts) if len(ask.parts) > 1 else 0):
         yield replace(ask, parts=ask.parts[:i] + ask.parts[i + 1 :])
 
 
 def _fewer_orders(ask: Ask) -> Iterator[Ask]:
-    """Without one of the orders that are to be searched, or are asked at once."""
+    """A batch as one order; then without one of the orders to be searched, or asked at once."""
     orders = ask.orders or ()
     if ask.batch:
         yield replace(ask, orders=None)
@@ -130,7 +137,7 @@ def _fewer_orders(ask: Ask) -> Iterator[Ask]:
 
 
 def _fewer_records(ask: Ask) -> Iterator[Ask]:
-    """One record, or two; then the sensitivity 1, or 2."""
+    """A group of one record, or of two; then the sensitivity 1, or 2."""
     yield from (replace(ask, group=n) for n in (1, 2) if n < ask.group)
     for i, part in enumerate(ask.parts):
         for size in () if part.sensitivity == "1" else _before(("1", "2"), part.sensitivity):
@@ -138,7 +145,7 @@ def _fewer_records(ask: Ask) -> Iterator[Ask]:
 
 
 def _fewer_steps(ask: Ask) -> Iterator[Ask]:
-    """A smaller tree."""
+    """A tree of fewer steps."""
     for i, part in enumerate(ask.parts):
         named = dict(part.parameters)
         for steps in _STEPS if "steps" in named else ():
@@ -148,7 +155,7 @@ def _fewer_steps(ask: Ask) -> Iterator[Ask]:
 
 
 def _bold(ask: Ask) -> Iterator[Ask]:
-    """The plainest question of all with the order kept, and with the rate kept."""
+    """Plainest parts and one of three rates, if the expression gets shorter; the order stays."""
     for gamma in ("0.5", "0.1", "0.001"):
         plain = replace(ask, parts=tuple(_plain(part, gamma) for part in ask.parts))
         if len(plain.expression) < len(ask.expression):
@@ -156,11 +163,13 @@ def _bold(ask: Ask) -> Iterator[Ask]:
 
 
 def _fewer_inside(ask: Ask) -> Iterator[Ask]:
+    """One, two or three runs in a sample that had more."""
     for i, part in enumerate(ask.parts):
         yield from (ask.with_part(i, replace(part, inner=n)) for n in (1, 2, 3) if n < part.inner)
 
 
 def _fewer_runs(ask: Ask) -> Iterator[Ask]:
+    """A smaller count of one part, from 1 on by known steps."""
     for count in (1, 2, 6, 10, 100, 1000, 10_000, 100_000):
         for i, part in enumerate(ask.parts):
             if part.count > count:
@@ -180,14 +189,14 @@ def _simpler_place(ask: Ask) -> Iterator[Ask]:
 
 
 def _plain(part: AskedPart, gamma: str) -> AskedPart:
-    """One run with the first of the known values."""
+    """The part run once, alone in a sample of the rate `gamma` if sampled, with plainest noise."""
     rate = None if part.gamma is None else gamma
     runs = min(part.count, 1)  # none where the number of runs is asked for
     return replace(part.valued(VALUES[part.mechanism].simple[0]), gamma=rate, count=runs, inner=1)
 
 
 def _before(known: tuple[str, ...], text: str) -> Iterator[str]:
-    """The known simple values that come before this one; all of them if it is not known."""
+    """The known simple values before this one in their list; all of them if it is not in it."""
     for value in known:
         if Fraction(value) == Fraction(text):
             return
@@ -195,7 +204,7 @@ def _before(known: tuple[str, ...], text: str) -> Iterator[str]:
 
 
 def _shorter(text: str, low: str = "0", high: str = "Infinity") -> Iterator[str]:
-    """The number with fewer significant digits, the fewest first, strictly between two others."""
+    """The decimal number to fewer significant digits, the fewest first, if in low < x < high."""
     if "/" in text:
         return
     number = Decimal(text)
@@ -206,6 +215,7 @@ def _shorter(text: str, low: str = "0", high: str = "Infinity") -> Iterator[str]
 
 
 def _simpler_rates(ask: Ask) -> Iterator[Ask]:
+    """A known rate, or one of fewer digits, below 1."""
     for i, part in enumerate(ask.parts):
         given = part.gamma
         known = () if given is None else (*_before(_RATES, given), *_shorter(given, high="1"))
@@ -213,6 +223,7 @@ def _simpler_rates(ask: Ask) -> Iterator[Ask]:
 
 
 def _simpler_values(ask: Ask) -> Iterator[Ask]:
+    """A known first parameter, or one of fewer digits; a p stays between ½ and 1."""
     for i, part in enumerate(ask.parts):
         if not part.parameters:
             continue
@@ -222,7 +233,8 @@ def _simpler_values(ask: Ask) -> Iterator[Ask]:
             yield ask.with_part(i, part.valued(value))
 
 
-#: Each of these gives simpler questions, the simplest first; the boldest ways first.
+#: Each of these gives simpler questions, the simplest first, and none of the plainest. The boldest
+#: ways come first, as the first that shows the finding is taken: their order saves questions.
 SIMPLER = (
     _fewer_parts, _fewer_orders, _fewer_records, _bold, _fewer_inside, _fewer_runs,
     _simpler_place, _simpler_rates, _simpler_values, _fewer_steps,
@@ -230,7 +242,11 @@ SIMPLER = (
 
 
 def other_side(ask: Ask) -> Iterator[Ask]:
-    """Lists questions where an error may have the other sign: parts swapped, numbers inverted."""
+    """Lists questions where an error may have the other sign, with one change each.
+
+    Parts swapped, a sensitivity or a scale inverted, γ → 1 − γ, α > 2 → 2 if whole, else to its
+    conjugate, 1 + 1/(α − 1).
+    """
     if len(ask.parts) > 1:
         yield replace(ask, parts=ask.parts[::-1])
         yield replace(ask, parts=ask.parts[1:] + ask.parts[:1])
@@ -253,7 +269,11 @@ def _number(x: Fraction | int) -> str:
 
 
 def nearby(ask: Ask, chance: random.Random) -> Ask:
-    """Draws a question close by: every number moved by up to a factor of two."""
+    """Draws a question close by: first parameters, rates and the order times 2^u, |u| <= 1.
+
+    Of α the distance from 1, of p that from ½; what would leave the domain stays, whole orders
+    stay whole. Runs, δ, ε and sensitivities stay.
+    """
 
     def moved(text: str, low: float = 0, most: float | None = None) -> str:
         x = Decimal(short(float(Fraction(text) - low) * 2 ** chance.uniform(-1, 1)))
@@ -277,22 +297,25 @@ def nearby(ask: Ask, chance: random.Random) -> Ask:
 
 # --- the edges between which a defect shows
 
-#: Was this question asked, and is the answer right for a reason that tells? See History.is_right.
+#: Was this question asked, and is the answer right for a reason that only its formula gives? False
+#: where nothing is known. See History.is_right.
 Right = Callable[[Ask], bool]
-#: What is known of the places next to those that show it.
+#: The note of a finding about the places next to it that are right, such as "α = 7 or α = 9".
 RIGHT_WITH = "the answer is right with {} instead"
-#: Factors by which a number is moved until the answer is right; then the edge is bisected.
+#: Factors by which a number (of α its distance from 1) is moved, one after another, until the
+#: answer is right; then the edge is bisected.
 _FACTORS = (2, 8, 64)
-#: Halvings after which an edge is known to three digits; the largest runs and order searched.
+#: Halvings of the gap at an edge that is no whole number: 1/128 of it is left.
 _EDGE_BISECTIONS = 7
+#: The largest number of runs, and the largest order, at which an edge is searched.
 _MOST_RUNS, _MOST_ORDER = 10**6, 4096
-#: What counters of so many bits count modulo.
+#: What counters of so many bits count modulo, the largest first; only `as_runs` names one.
 _MODULI = tuple(2**bits for bits in (32, 31, 24, 16, 15, 8))
 
 
 @dataclass(frozen=True)
 class _Axis:
-    """One number of a question: its name, its value, and the question with another value."""
+    """One number of a question, low < value < high, and how to ask with another (whole) one."""
 
     name: str
     value: Fraction
@@ -302,19 +325,22 @@ class _Axis:
     whole: bool = False
 
     def text(self, x: Fraction) -> str:
+        """x as a question has it: to four digits, or rounded to a whole number."""
         return str(round(x)) if self.whole else short(float(x))
 
     def at(self, x: Fraction) -> Ask | None:
-        """The question there; None outside of what the number may be."""
+        """The question at x, rounded as text; None outside of what it may be, and at its value."""
         text = self.text(x)
         inside = self.low < Fraction(text) < self.high and Fraction(text) != self.value
         return self.moved(text) if inside else None
 
 
 def bounded(finding: Finding, shows: Probe, right: Right = lambda ask: True) -> Finding:
-    """Returns the finding with the edges between which it shows, at the fewest such runs.
+    """Returns the finding with a note of the numbers next to its own at which the answer is right.
 
-    Only what was asked and answered rightly is named. A rounding error has no edges.
+    Of runs only fewer ones, and the finding moves to the fewest that show the same defect; then of
+    noise, rate and order. Any finding counts as wrong; only what was asked and answered rightly is
+    named. Unchanged for an error of rounding and for several parts; once time is over, as it is.
     """
     if not finding.beyond_rounding or len(finding.ask.parts) > 1:
         return finding
@@ -335,6 +361,7 @@ def bounded(finding: Finding, shows: Probe, right: Right = lambda ask: True) -> 
 
 
 def _runs(ask: Ask) -> Iterator[_Axis]:
+    """The number of runs of a question of one part as an axis; none where it is asked for."""
     (part,) = ask.parts
     if part.count:
 
@@ -346,7 +373,7 @@ def _runs(ask: Ask) -> Iterator[_Axis]:
 
 
 def _axes(ask: Ask) -> Iterator[_Axis]:
-    """Lists the noise, the rate and the order of a question as axes."""
+    """Lists the noise, the Poisson rate and the order of a question of one part as axes."""
     (part,) = ask.parts
 
     def with_part(**changes: object) -> Ask:
@@ -366,7 +393,10 @@ def _axes(ask: Ask) -> Iterator[_Axis]:
 
 
 def _edge(axis: _Axis, shows: Probe, right: Right, up: bool) -> tuple[Fraction, Fraction] | None:
-    """Searches neighbours (right, wrong) on this side; None where no place is known to be right."""
+    """Searches neighbours (right, wrong) above the value (`up`) or below, at places by _FACTORS.
+
+    None where all that may be asked are wrong, or the first that is not is not known to be right.
+    """
     wrong = axis.value
     for factor in _FACTORS:
         place = axis.value * factor if up else axis.value / factor
@@ -386,9 +416,13 @@ def _edge(axis: _Axis, shows: Probe, right: Right, up: bool) -> tuple[Fraction, 
 def _bisected(
     axis: _Axis, shows: Probe, right: Right, edge: tuple[Fraction, Fraction]
 ) -> tuple[Fraction, Fraction]:
-    """Bisects to neighbouring whole numbers, or to where three digits are equal."""
+    """Bisects (right, wrong) to neighbouring whole numbers, or by _EDGE_BISECTIONS halvings.
+
+    Stops earlier, with what is known, where four digits do not tell the middle from an end, or
+    where it is neither wrong nor known to be right.
+    """
     good, bad = edge
-    for _ in range(20 if axis.whole else _EDGE_BISECTIONS):
+    for _ in range(20 if axis.whole else _EDGE_BISECTIONS):  # 2²⁰ is beyond _MOST_RUNS
         middle = Fraction(axis.text((good + bad) / 2))
         if middle in (good, bad):
             break
@@ -405,7 +439,10 @@ def _bisected(
 
 
 def as_runs(finding: Finding, answers: Mapping[Ask, Answer]) -> Finding:
-    """Notes of how many runs the value is, where that is another number, such as a remainder."""
+    """Notes of how many runs an RDP of one part is, where that is another number than its count.
+
+    Unchanged where `answers` lacks that to one run, or the value is not 0 to 2·count times it.
+    """
     (part, *more), value = finding.ask.parts, finding.answer.finite
     single = answers.get(replace(finding.ask, parts=(replace(part, count=1),)))
     single_value = None if single is None or more or finding.ask.kind != "rdp" else single.finite
