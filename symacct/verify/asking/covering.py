@@ -1,6 +1,8 @@
 """Questions that leave no kind out: any two sizes of two numbers meet, and parts differ in turn.
 
-What is asked is fixed by the seed. The first questions of each kind cover the most.
+What is asked is fixed by the seed. The first questions of each kind cover the most. The sizes below
+are levels: a text is asked as it is, from a range (both ends included) a number is drawn each time.
+With more levels it takes more draws, whose number an Extent fixes, until all pairs have met.
 """
 
 from __future__ import annotations
@@ -39,21 +41,21 @@ from symacct.verify.peer.protocol import (
 )
 
 _T = TypeVar("_T")
-#: Sampling rates: from training's to nearly all, next to none, and exact ones.
+#: Sampling rates: from training's to nearly all, next to none, and two exact ones at the end.
 _RATES: tuple[Size, ...] = (
     (1e-4, 1e-3), (1e-3, 0.01), (0.01, 0.05), (0.05, 0.2), (0.2, 0.5), (0.5, 0.9), (0.9, 0.999),
     (1e-9, 1e-5), "1", "0.5",
 )  # fmt: skip
-#: Past what float32, an int32 and a uint32 hold.
+#: Numbers of runs past what float32, an int32 and a uint32 hold, and up to eight more.
 _LARGE_COUNTS = 2**24 + 1, 2**31 + 11, 2**32 + 5
-#: Around and between what an int16 and a uint16 hold, too.
+#: Numbers of runs up to a million, with levels around and between what an int16 and a uint16 hold.
 _COUNTS: tuple[tuple[int, int], ...] = (
     (1, 1), (2, 2), (3, 9), (10, 99), (100, 999), (1000, 9999),
     (10**4, 32766), (32767, 32770), (32771, 65534), (65535, 65538), (65539, 10**6),
 )  # fmt: skip
-#: Of these no grid of losses takes long.
+#: Numbers of runs of which no grid of losses takes long, where such grids are composed.
 _FEW_COUNTS = _COUNTS[:6]
-#: Runs that are allowed, as many as an int16, a uint16 or a uint32 holds, and more.
+#: What "runs" is to be answered by: few runs, more than an int16 or a uint16, and a uint32 holds.
 _SMALL_ANSWERS = (1, 9), (10, 999)
 _LARGE_ANSWERS = (1000, 20_000), (70_000, 10**6)
 _HUGE_ANSWERS = ((2**33, 2**35),)
@@ -62,9 +64,9 @@ _ORDERS: tuple[Size, ...] = (
     "2", (4, 16), (1.5, 3), (16, 64), "3", (3, 12), (1.01, 1.5), (64, 300), (12, 64), "1",
     (300, 2000), (64, 512),
 )  # fmt: skip
-#: Beyond, sums for sampling without replacement take seconds to certify.
+#: The largest order here of sampling without replacement: sums beyond take seconds to certify.
 _MOST_FIXED_SIZE_ORDER = 128
-#: Of compositions; and those where other formulas hold, or next to them.
+#: Orders of RDP of compositions; and, drawn apart, the order 1 and orders next to it.
 _COMMON_ORDERS = (
     "2", "5", "2.5", "16", "3", "8", "1.5", "33", "7.3", "4", "64", "40.5",
 )  # fmt: skip
@@ -73,21 +75,21 @@ _NEAR_ONE = ("1",), ("1.0001", "1.01", "1.1")
 _SIZES, _WHOLE_SIZES = ("1", "2", "0.5", "3", "0.125", "10", "1.7"), ("1", "2", "3", "5")
 #: Records of a group, and runs that share a sample.
 _GROUPS, _INNER = ("1", "2", "3", "10"), ("1", "2", "5", "30")
-#: What is spent, as about Σ 1/(2σ²) of all runs.
+#: What is spent, as about the ρ of zCDP, Σ 1/(2σ²), of all runs; the larger where a row has RDP.
 _LOSSES: tuple[Size, ...] = ((0.3, 1), (0.01, 0.1), (1, 3), (0.1, 0.3), (3, 12), (1e-4, 0.01))
 _MORE_LOSS: tuple[Size, ...] = ((12, 60), (60, 3000))
-#: From far below what float64 adds to 1 up to one half.
+#: δ from far below what float64 adds to 1 up to one half.
 _DELTAS: tuple[Size, ...] = (
     "1e-5", (1e-12, 1e-7), (0.001, 0.1), (1e-30, 1e-14), "1e-100", (1e-6, 1e-3), "0.2", "1e-300",
     "0.5",
 )  # fmt: skip
-#: Above them some noise, and next to none, is enough for a small ε.
+#: The δ for which noise, rates and runs are asked: at larger ones next to no noise is enough.
 _BUDGETED_DELTAS = _DELTAS[:5]
 #: The ε that noise, rates and runs are asked for, in nats.
 _WITHIN: tuple[Size, ...] = ((0.3, 2), (2, 10), (0.03, 0.3))
 #: The ε of δ(ε): of the size that leaves a δ, 0 (the largest advantage of an attacker), below 0.
 _NO_EPSILON, _NEGATIVE = ("", "", "", "0"), ("-0.1", "-1", "-0.01")
-#: Orders to be searched, where the peer can be told: what it then answers is known exactly.
+#: Orders to be searched for ε and δ, where the peer can be told; None for its own, in most asks.
 #: The whole ones do not rise: who stops at the first that is worse seldom has the best.
 _GRIDS: tuple[tuple[str, ...] | None, ...] = (
     None, None, ("8", "2", "64", "16", "3", "32", "5"), None,
@@ -95,22 +97,23 @@ _GRIDS: tuple[tuple[str, ...] | None, ...] = (
 )  # fmt: skip
 #: How many orders of RDP are asked at once.
 _BATCHES = (1, 6)
-#: Differences, one with more rows than steps, and two whose columns and rows differ.
+#: Rows of matrices: differences, one of more rows than steps, two whose columns and rows differ.
 _STRATEGIES = (
     (("1", "0"), ("-1", "1")),
     (("1", "0"), ("1", "1"), ("0.5", "2")),
     (("1", "0", "0"), ("1", "2", "0"), ("1", "2", "4")),
     (("0.25", "0", "0"), ("0.5", "1", "0"), ("3", "0", "1")),
 )
-#: The shares of an extent's numbers: of the `covered` for RDP, of the `ends` for all other kinds.
+#: Of each row and kind, the share of the `covered` (RDP) or `ends` (others) of an Extent that is
+#: asked. Of compositions, all of the `covered` for RDP, ε and δ; these shares else, and near α = 1.
 _SHARE = {"rdp": 1.5} | dict.fromkeys(ENDS, 1.0) | dict.fromkeys(BUDGETED, 0.4)
 _OTHERS_SHARE, _NEAR_ONE_SHARE = 0.5, 0.15
-#: σ over the sensitivity between which noise is chosen by its loss.
+#: The least scale over what the query moves by, and the largest scale, that a loss leads to.
 _SMALLEST_NOISE, _LARGEST_NOISE = 0.3, 1e8
 
 
 def covering(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """Draws so many questions of every row, kind and kind of composition, in turn."""
+    """Draws as many questions of each row, kind and sort of composition as _SHARE says, in turn."""
     chance = random.Random(seed + 8)  # noqa: S311  # the same seed asks the same questions
     lists = [list(_harmless(row)) for row in hello.supports] if extent.ends else []
     for row in hello.supports:
@@ -129,7 +132,7 @@ def covering(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
 
 
 def _harmless(row: Support) -> Iterator[Ask]:
-    """Next to no loss at all, where logarithms of what is next to 1 are wanted."""
+    """δ(0.1) and ε(0.01) of one run of next to no loss, where logarithms next to 1 are wanted."""
     values = VALUES[row.mechanism]
     part = part_of(row, (values.harmless, *values.rest), None if row.sampling == "none" else "1e-9")
     for kind, at in (("delta", "0.1"), ("epsilon", "0.01")):
@@ -140,7 +143,7 @@ def _harmless(row: Support) -> Iterator[Ask]:
 def pairwise(levels: Sequence[Sequence[_T]], chance: random.Random) -> Iterator[tuple[_T, ...]]:
     """Draws one level of each number, until any two levels of any two numbers have met.
 
-    What is left open is a level that was seldom chosen: the first few have all levels.
+    Where a draw is free it takes a level least often chosen, so that the first few have all levels.
     """
     left = {
         ((i, a), (j, b))
@@ -164,16 +167,18 @@ def pairwise(levels: Sequence[Sequence[_T]], chance: random.Random) -> Iterator[
         yield tuple(column[a] for column, a in zip(levels, places, strict=True))
 
 
-#: Choices compared for each draw: more cover hardly better and take longer.
+#: Choices compared for each draw, for most new pairs: more cover hardly better and take longer.
 _TRIES = 24
 
 
 def _pairs(places: list[int]) -> set[Any]:
+    """The pairs of (number, level) of a draw; of a single number the pair with itself."""
     numbered = list(enumerate(places))
     return set(combinations(numbered, 2)) or {(numbered[0], numbered[0])}
 
 
 def _drawn(size: Size, chance: random.Random) -> str:
+    """Draws a number of a level log-uniformly, to four digits; a text is the number itself."""
     return size if isinstance(size, str) else short(log_uniform(*size, chance))
 
 
@@ -181,7 +186,7 @@ def _drawn(size: Size, chance: random.Random) -> str:
 
 
 def singles(hello: Hello, row: Support, kind: str, chance: random.Random) -> Iterator[Ask]:
-    """Draws plain questions of one row; new numbers once all pairs of levels have met."""
+    """Draws plain questions of one row without end; anew once all pairs of levels have met."""
     levels = _levels(hello, row, kind)
     if "batch" in levels:
         known = dict.fromkeys((*default_orders(hello, row), *orders_of(row, 12)))
@@ -199,7 +204,11 @@ def singles(hello: Hello, row: Support, kind: str, chance: random.Random) -> Ite
 
 
 def _levels(hello: Hello, row: Support, kind: str) -> dict[str, Sequence[Any]]:
-    """Lists the numbers that a question of this kind has, with the levels of each."""
+    """Lists the numbers that a question of this kind has, with the levels of each.
+
+    What is asked for, or what the row or the peer does not take, is left out; of ε, δ and runs a
+    loss or an answer stands for the noise.
+    """
     ends = kind in ENDS
     given: dict[str, Sequence[Any]] = {}
     if kind == "rdp":
@@ -250,6 +259,7 @@ def _noises(row: Support) -> Sequence[Size]:
 
 
 def _sizes(row: Support) -> Sequence[str]:
+    """The levels of the sensitivity: whole ones for noise on whole numbers."""
     return _WHOLE_SIZES if row.mechanism in WHOLE else _SIZES
 
 
@@ -261,6 +271,7 @@ def _answers(row: Support) -> Sequence[tuple[int, int]]:
 
 
 def _counts(row: Support, kind: str) -> Sequence[tuple[int, int]]:
+    """The levels of the number of runs: few where grids of losses are to be composed."""
     large = tuple((count, count + 8) for count in _LARGE_COUNTS)
     if kind in ("noise", "rate") or "rdp" not in row.asks:
         # Of what is no RDP, only where no grid of losses is to be composed.
@@ -270,7 +281,7 @@ def _counts(row: Support, kind: str) -> Sequence[tuple[int, int]]:
 
 
 def _order(row: Support, size: Size, chance: random.Random) -> str | None:
-    """Draws an order of this size that the row takes; whole where it takes no other."""
+    """Draws an order of this size, None if the row does not take it; some sizes have whole ones."""
     if isinstance(size, str):
         return size if row.takes(Fraction(size)) else None
     low, high = size
@@ -331,7 +342,11 @@ def _single(row: Support, kind: str, chosen: dict[str, Any], chance: random.Rand
 def _spending(
     row: Support, loss: float, count: int, size: tuple[float, float], chance: random.Random
 ) -> tuple[str, int]:
-    """Draws (noise, runs) of about this loss; fewer runs where the noise cannot be as large."""
+    """Draws (first parameter, runs) whose ρ of zCDP is about this loss.
+
+    The query moves by the first of `size`, in samples of the rate that is the second. Where the
+    parameter is not chosen by the loss, there are fewer runs than `count`, at least one.
+    """
     moved, rate = size
     if row.mechanism in SCALED and row.mechanism not in WHOLE:
         sigma = moved * max(_SMALLEST_NOISE, rate * math.sqrt(count / (2 * loss)))
@@ -343,7 +358,7 @@ def _spending(
 
 
 def _rho_about(epsilon: str, delta: str) -> float:
-    """The ρ at which that ε is this one."""
+    """The ρ of which `epsilon_of_zcdp` at this δ is this ε."""
     log_inverse = -math.log(float(delta))
     return (math.sqrt(log_inverse + float(epsilon)) - math.sqrt(log_inverse)) ** 2
 
@@ -352,7 +367,7 @@ def _rho_about(epsilon: str, delta: str) -> float:
 
 
 def composed(hello: Hello) -> list[str]:
-    """The kinds of question that may be asked of a composition."""
+    """The kinds of question that some row has, but noise, rate and runs; none without `compose`."""
     kinds = dict.fromkeys(kind for row in hello.supports for kind in row.asks)
     return [kind for kind in kinds if kind not in BUDGETED] if hello.compose else []
 
@@ -360,9 +375,10 @@ def composed(hello: Hello) -> list[str]:
 def compositions(
     hello: Hello, kind: str, chance: random.Random, orders: Sequence[str] = _COMMON_ORDERS
 ) -> Iterator[Ask]:
-    """Draws unlike parts: two that differ in one number, either first; more; equal ones.
+    """Draws compositions: two parts that differ in one number, either first; more; equal parts.
 
-    All relations, rows and shapes in turn; of RDP at one of the orders.
+    All relations, rows and shapes in turn, without end; RDP at one of the orders that all its rows
+    take. Nothing where no row has the kind and such an order.
     """
     offered = [
         row
@@ -391,7 +407,7 @@ _Parts = tuple[tuple[AskedPart, ...], list[Support]]
 
 
 def _of_row(row: Support, chance: random.Random) -> list[_Parts]:
-    """Lists compositions of one mechanism with itself."""
+    """Lists compositions of one row with itself: of parts unlike in one number, in all, in none."""
     differing: list[tuple[AskedPart, ...]] = []
     for field in _FIELDS:
         part = _drawn_part(row, chance)
@@ -419,7 +435,7 @@ def _of_rows(rows: list[Support], chance: random.Random) -> Iterator[_Parts]:
 
 
 def _like(part: AskedPart, other: AskedPart) -> AskedPart:
-    """The part with the numbers of the other, where it has such."""
+    """The part with the other's count, rate if both have one, and parameters of the same names."""
     named = part.parameters
     if [name for name, _ in named] == [name for name, _ in other.parameters]:
         named = other.parameters
@@ -428,7 +444,7 @@ def _like(part: AskedPart, other: AskedPart) -> AskedPart:
 
 
 def _drawn_part(row: Support, chance: random.Random) -> AskedPart:
-    """Draws a part whose loss is neither negligible nor large."""
+    """Draws a part of up to 400 runs whose ρ of zCDP is about 0.05 to 0.8."""
     gamma = None if row.sampling == "none" else short(log_uniform(0.02, 0.6, chance))
     count = chance.choice((1, 2, 3, chance.randint(4, 40), chance.randint(41, 400)))
     loss = log_uniform(0.05, 0.8, chance)
@@ -445,7 +461,7 @@ _FIELDS = ("value", "rate", "count", "sensitivity", "inner", "stream")
 
 
 def _unlike(field: str, row: Support, part: AskedPart, chance: random.Random) -> AskedPart:
-    """Returns the part with another number in this field, where the row has several."""
+    """Returns the part with another number in this field; the part itself if the row has none."""
     values = VALUES[row.mechanism]
     if field == "value":
         value = float(part.parameters[0][1])

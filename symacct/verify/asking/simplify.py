@@ -31,8 +31,7 @@ _AT = {
 _ORDER_BISECTIONS = 16
 #: Verdicts that begin at some order, which is then bisected; their size says nothing of the error.
 _EDGES = ("nan", "inf", "exception", "zero")
-#: The share of the worst error that a simpler question has to show: with less, another defect may
-#: be shown in its place; with more, questions stay complicated.
+#: The share of the worst error that a simpler question has to show: less may be another defect.
 _LARGE = 0.1
 
 
@@ -47,7 +46,7 @@ def simplest(
 
     Or the simplest after `budget` questions, or when time is over; the finding itself if no other
     shows it. Nan, inf, exceptions and zeros move to the first whole order that shows them. With so
-    many questions more, the `edges` of numbers are noted (see `bounded`). Raises nothing.
+    many questions more, the `edges` of numbers are noted (see `bounded`).
     """
     left, worst = budget, finding
 
@@ -297,13 +296,11 @@ def nearby(ask: Ask, chance: random.Random) -> Ask:
 
 # --- the edges between which a defect shows
 
-#: Was this question asked, and is the answer right for a reason that only its formula gives? False
-#: where nothing is known. See History.is_right.
+#: Was this question asked, and is the answer known to be right? See History.is_right.
 Right = Callable[[Ask], bool]
 #: The note of a finding about the places next to it that are right, such as "α = 7 or α = 9".
 RIGHT_WITH = "the answer is right with {} instead"
-#: Factors by which a number (of α its distance from 1) is moved, one after another, until the
-#: answer is right; then the edge is bisected.
+#: Factors by which a number (of α its distance from 1) is moved in turn until the answer is right.
 _FACTORS = (2, 8, 64)
 #: Halvings of the gap at an edge that is no whole number: 1/128 of it is left.
 _EDGE_BISECTIONS = 7
@@ -439,10 +436,7 @@ def _bisected(
 
 
 def as_runs(finding: Finding, answers: Mapping[Ask, Answer]) -> Finding:
-    """Notes of how many runs an RDP of one part is, where that is another number than its count.
-
-    Unchanged where `answers` lacks that to one run, or the value is not 0 to 2·count times it.
-    """
+    """Notes of how many runs (at most twice as many) the RDP is, by the known answer to one run."""
     (part, *more), value = finding.ask.parts, finding.answer.finite
     single = answers.get(replace(finding.ask, parts=(replace(part, count=1),)))
     single_value = None if single is None or more or finding.ask.kind != "rdp" else single.finite
