@@ -11,9 +11,9 @@ from symacct.verify.judging.verdict import CHANCE, SYMPTOM, Finding, Judge
 from symacct.verify.peer.protocol import Answer, Ask, Exchange
 from symacct.verify.reporting.defects import Cluster, in_common
 
-#: Earlier questions tried for one answer that changed, and in all.
+#: Earlier questions tried for one answer that changed, and in a run: each starts the peer anew.
 _CULPRITS, _ALL_CULPRITS = 12, 40
-#: How often one question is repeated in each of two processes, to tell chance from memory.
+#: Repetitions of a question in each of two processes: a chance that is rarer is taken for a memory.
 _REPEATED = 5
 
 
@@ -30,12 +30,13 @@ class History:
         self._random: bool | None = None
 
     def note(self, ask: Ask, answer: Answer) -> None:
-        """Remember the first answer to a question."""
+        """Remember the first answer to a question; later ones are dropped."""
         self.answers.setdefault(ask, answer)
 
     def is_right(self, ask: Ask) -> bool:
         """Is there an answer that is right, for a reason that only its formula gives?
 
+        False of what was not asked yet, or has no truth.
         0 where the truth is 0, ∞ where it is beyond float64, and the most that there is (δ = 1, the
         rate 1) are right whatever formula gave them.
         """
@@ -48,14 +49,17 @@ class History:
         return judged and truth is not None and truth.lower > 0 and not clamped
 
     def agree(self, a: Answer, b: Answer, allowance: Fraction | None = None) -> bool:
-        """Are the two answers equal but for rounding?"""
+        """Are the two values equal but for a share (the judge's allowance) of the larger?
+
+        Answers without a value agree, whatever their errors; ∞ and nan each with itself alone.
+        """
         share = self._judge.allowance if allowance is None else allowance
         if a.finite is None or b.finite is None:
             return a.finite is b.finite and str(a.value) == str(b.value)
         return abs(a.finite - b.finite) <= share * max(abs(a.finite), abs(b.finite))
 
     def backwards(self, asks: Iterable[Ask]) -> list[Finding]:
-        """The answers that are others in a new process, asked in the opposite order."""
+        """Asks what had a value again, backwards in a new process: at most two findings."""
         chosen = [ask for ask in asks if self.answers[ask].value is not None]
         self._fresh()
         now = [(ask, self._ask(ask)) for ask in reversed(chosen)]
@@ -63,6 +67,7 @@ class History:
         return [self._traced(ask, (self.answers[ask], again)) for ask, again in changed[:2]]
 
     def _traced(self, ask: Ask, two: tuple[Answer, Answer]) -> Finding:
+        """Describes two unlike answers, held against a third of a process asked nothing else."""
         self._fresh()
         alone = self._ask(ask)
         later = next((answer for answer in two if not self.agree(answer, alone)), two[0])
@@ -74,7 +79,11 @@ class History:
     def changed(
         self, first: list[Cluster], rest: list[Cluster]
     ) -> dict[int, tuple[Exchange, Answer]]:
-        """Collects what a new process answers otherwise; one process for each of the first."""
+        """Collects ((ask, answer then), answer now) by id(cluster) where a new process differs.
+
+        One process for each of the first, one for all the rest; slow findings are not asked again.
+        Sets `alone` of each cluster, True for those of the first that did not change.
+        """
         changes = {}
         self._fresh()
         for cluster in [*first, *rest]:
@@ -89,7 +98,7 @@ class History:
         return changes
 
     def _otherwise(self, finding: Finding) -> tuple[Exchange, Answer] | None:
-        """(what was answered, what is answered now) where that is not the same."""
+        """((ask, answer then), answer now) of the first of its questions that differs, or None."""
         two = [finding.other] if finding.other and finding.verdict == SYMPTOM else []
         for ask, answer in [(finding.ask, finding.answer), *two]:
             if not self.agree(again := self._ask(ask), answer):
@@ -97,8 +106,9 @@ class History:
         return None
 
     def by_chance(self, ask: Ask) -> bool:
-        """Has one question, repeated in a new process, other answers in another? Asked once.
+        """Has one question, repeated in a new process, other answers in another?
 
+        Only the first call asks, and its answer stands for all questions of the run.
         What only remembers, or counts what it was asked, answers both processes alike.
         """
         if self._random is None:
@@ -113,7 +123,7 @@ class History:
         return [str(value) if isinstance(value, float) else value for value in values]
 
     def inconsistency(self, finding: Finding, was: Exchange, alone: Answer) -> Finding:
-        """Describes an answer that a new process gives otherwise: by chance, or by its memory."""
+        """Makes the finding "inconsistent", by chance (the law CHANCE) or by the peer's memory."""
         ask, later = was
         if self.by_chance(ask):
             law = CHANCE
@@ -128,7 +138,10 @@ class History:
         )  # fmt: skip
 
     def culprit(self, ask: Ask, alone: Answer) -> Ask | None:
-        """Searches an earlier question after which the answer is another one."""
+        """Searches an earlier question after which the answer is not that when asked `alone`.
+
+        Those most like it first; None where none of _CULPRITS is, or answers change by chance.
+        """
         if self._random:
             return None
         asks = [a for a in self.answers if a != ask]
@@ -144,5 +157,5 @@ class History:
 
 
 def answer_text(answer: Answer) -> str:
-    """The value, or the error."""
+    """The value as the nearest float's text, or the error, "None" where there is neither."""
     return repr(nearest_float(answer.value)) if answer.value is not None else str(answer.error)
