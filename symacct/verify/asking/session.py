@@ -38,25 +38,29 @@ from symacct.verify.peer.protocol import Answer, Ask, Exchange, Hello
 from symacct.verify.reporting.defects import Cluster, Clusters, about, grouped, region
 from symacct.verify.reporting.report import PlottedError, Report
 
-#: What a run calls with its stage and the number of answers.
+#: What a run calls after each answer, with the stage's name and the number of answers so far.
 Progress = Callable[[str, int], None]
-#: Questions sent before their turn; late answers after which a kind is left; kinds looked around.
+#: Questions sent before their turn; late answers after which a `region` is left; kinds of finding
+#: around which, and on whose other side, more is asked.
 _AHEAD, _HANGS, _REFINED = 16, 2, 12
-#: So many are asked again in a new process; so many of each row have twins.
+#: Questions asked again in a new process; of each row, that get twins; of each kind of composition,
+#: that are asked with another field.
 _BACKWARDS, _TWINS, _MIXED = 30, 2, 2
-#: Questions to the edges of a defect, and of how many defects these are looked for.
+#: The most questions to the edges of a defect, and the first defects that these are looked for.
 _EDGES, _BOUNDED = 120, 4
 #: So many of the first findings are confirmed in a new process each, the others in one.
 _STARTS = 6
-#: The shares of the time at which a stage ends at the latest; those that ask, at the first.
+#: The shares of a run's time, from its begin, at which stages end at the latest: those not named
+#: at the first. They rise; what a stage leaves, the next one has.
 _ASKING = 0.7
 _STAGES = {"refining": 0.75, "simplifying": 0.92, "confirming": 0.96, "naming": 0.98}
-#: Other points at which a named mistake is confirmed, among so many of the kind.
+#: Other wrong answers that a named mistake has to explain, looked for among so many of the kind.
 _SECOND, _ALIKE = 1, 40
 #: So many seconds of the wall clock count as one of work at least: no peer that sleeps goes on for
 #: ever, and no machine on which a tenth of a processor is free ends a run.
 _IDLE = 10.0
-#: The share of the time that our own work on one number may take, and a second at least.
+#: The share of the run's time that our own work on one number may take, and a second at least;
+#: beyond, the number has no truth and its answer is not judged.
 _LONGEST = 0.005
 
 
@@ -69,16 +73,18 @@ class Session:
     seed: int = 0
     progress: Progress = lambda stage, count: None
     allowance: Fraction = ALLOWANCE
-    #: What a baseline knows: asked before all else, with what is found now.
+    #: What a baseline knows, asked before all else; and what is found there now, None if right.
     known: tuple[Ask, ...] = ()
     again: dict[Ask, Finding | None] = field(default_factory=dict)
+    #: All answers, to repeated questions too; and those that say "unsupported", which none judges.
     received: int = 0
     unsupported: int = 0
-    #: Not asked, being of a kind that ran out of time before.
+    #: Questions not asked, being of a `region` that ran out of time before.
     skipped: int = 0
     clusters: Clusters = field(default_factory=Clusters)
+    #: Answers on the grid and to a baseline's RDP, which are plotted.
     points: list[Exchange] = field(default_factory=list)
-    #: In the search, which ends where the time for it does.
+    #: Answers in the search, which ends where the time for it does.
     searched: int = 0
     #: Why the run stopped before all was asked.
     cut: list[str] = field(default_factory=list)
@@ -103,7 +109,7 @@ class Session:
 
     @property
     def composed(self) -> list[str]:
-        """The kinds of question that some composition of unlike parts is asked in."""
+        """The kinds of which compositions are judged: those asked, or offered if time was short."""
         kinds = {ask.kind for ask in self.history.answers if len(set(ask.parts)) > 1}
         offered = covering.composed(self.hello) if self.extent.covered else []
         return [kind for kind in offered if kind in kinds or self.short]
@@ -152,7 +158,7 @@ class Session:
         return with_factor(finding, answers, self.oracle.known)
 
     def _beside(self, finding: Finding) -> list[tuple[Ask, Fraction]]:
-        """Searches another wrong answer of the kind, at generic numbers if there is one."""
+        """Searches another wrong RDP of the kind, at numbers of many digits first; [] for none."""
         kind, question = about(finding.ask), finding.ask
         known = [ask for ask in self.history.answers if about(ask) == kind and ask != question]
         if question.kind != "rdp" or question.batch:
@@ -182,7 +188,7 @@ class Session:
         return replace(finding, note=note)
 
     def _until_its_end(self, stage: Callable[[], None]) -> None:
-        """As much of a stage as there is time for."""
+        """Runs as much of a stage as there is time for; one that ends early is noted in `short`."""
         try:
             self._in_time()
             stage()
@@ -190,6 +196,7 @@ class Session:
             self.short.append(self._stage)
 
     def _ends_at(self, stage: str) -> float:
+        """The seconds of the run's clock at which a stage ends."""
         return _STAGES.get(stage, _ASKING) * self.extent.seconds
 
     def _working(self) -> Clock:
@@ -210,7 +217,7 @@ class Session:
     # --- asking
 
     def _stream(self, asks: Iterable[Ask]) -> Iterator[Exchange]:
-        """Yields answers in the order of the asks; the peer works while truths are computed."""
+        """Yields answers in the asks' order, but to hopeless ones; the peer works _AHEAD of us."""
         pending: deque[tuple[Ask, Future[Answer]]] = deque()
         try:
             for ask in asks:
@@ -240,9 +247,11 @@ class Session:
         yield counted
 
     def _hopeless(self, ask: Ask) -> bool:
+        """Did so many answers of this question's `region` come late that it is not asked on?"""
         return bool(self._hangs) and self._hangs[region(ask)] >= _HANGS
 
     def _counted(self, ask: Ask, future: Future[Answer]) -> Exchange:
+        """Waits for an answer, counts it, and keeps it in the history; PeerGoneError if it is."""
         answer = future.result()
         self.received += 1
         self.history.note(ask, answer)
@@ -253,11 +262,12 @@ class Session:
         return ask, answer
 
     def _answer_to(self, ask: Ask) -> Answer:
+        """Asks at once, even what was asked before; OutOfTimeError at the end of the stage."""
         self._in_time()
         return self._counted(ask, self._worker.submit(self.peer.ask, ask))[1]
 
     def _in_time(self) -> None:
-        """OutOfTimeError from the end of the stage on, and for what is still worked on then."""
+        """OutOfTimeError from the end of the stage on; the oracle's work ends there too."""
         self.oracle.until = self._ends_at(self._stage)
         if self.clock() >= self.oracle.until:
             raise OutOfTimeError
@@ -265,6 +275,7 @@ class Session:
     # --- stages
 
     def _know(self) -> None:
+        """Asks what a baseline knows, as far as the peer offers it."""
         for ask, answer in self._stream(filter(self.hello.offers, self.known)):
             self.again[ask] = self.judge.judge(ask, answer)
             self.points += [(ask, answer)] if ask.kind == "rdp" else []
@@ -289,7 +300,7 @@ class Session:
             self.clusters.note(finding, _nothing)
 
     def _fill_kinds(self) -> None:
-        """Of every kind so many questions that could be judged, if there are as many."""
+        """Asks of every row and kind until `per_kind` are judged, at most three times as many."""
         for row, kind in self.judge.kinds:
             asks = questions.of_kind(self.hello, row, kind, self.seed)
             for ask in islice(asks, 3 * self.extent.per_kind):
@@ -299,6 +310,7 @@ class Session:
                     self.clusters.note(self._probe(ask), self._probe)
 
     def _search(self) -> None:
+        """Asks where training lies."""
         before = self.received
         try:
             self._judged(questions.training(self.hello, self.extent, self.seed))
@@ -314,7 +326,7 @@ class Session:
                 self.clusters.note(finding, self._probe)
 
     def _compositions(self) -> None:
-        """Asks plain questions, and each again in every other way of writing it."""
+        """Asks plain questions, each in every other way of writing it, and of its single runs."""
         for base in questions.compositions(self.hello, self.extent, self.seed):
             self.clusters.note(self._probe(base), self._probe)
             for variant in questions.variants(self.hello, base, self._sizes):
@@ -327,7 +339,7 @@ class Session:
             self.clusters.note(self._sum(base), self._sum)
 
     def _refine(self) -> None:
-        """Points around the worst of each kind."""
+        """Asks around the worst of each kind, and on the other side of what is not too small."""
         chance = random.Random(self.seed + 3)  # noqa: S311
         for cluster in self._numeric():
             worst = cluster.worst.ask
@@ -376,7 +388,12 @@ class Session:
         return self.judge.judge(ask, self._answer_to(ask)) if self.hello.offers(ask) else None
 
     def _variant(self, ask: Ask) -> Finding | None:
-        """Judges one expression written another way against the usual way."""
+        """Judges one expression written another way against the usual way, asking both.
+
+        The usual way's own finding, or None, where they agree, or where it is wrong alone or as
+        much; else "inconsistent", or "exception" where only this way fails. None where a number is
+        missing, or grids may move both of what is right.
+        """
         usual = ask.built()
         if not questions.sensible(ask):
             return None
@@ -411,7 +428,7 @@ class Session:
         return ask.kind != "rdp" and self.hello.conversion in (None, "none")
 
     def _as_good(self, usual: Finding, other: Finding) -> bool:
-        """ε or δ wrong in the same way; of an RDP, by as much, to what counts as loose."""
+        """Are both ε or δ of one verdict, and, where they come from RDP, equal to 1 %?"""
         if usual.ask.kind == "rdp" or usual.verdict != other.verdict:
             return False
         return self._discretizes(usual.ask) or self.history.agree(
@@ -419,7 +436,7 @@ class Session:
         )
 
     def _sum(self, ask: Ask) -> Finding | None:
-        """A composition against its single runs."""
+        """Judges RDP of a composition against its single runs; None where it is one run."""
         if ask.kind != "rdp" or sum(part.count for part in ask.parts) == 1:
             return None
         runs = [(single, self._answer_to(single)) for single in questions.sums(ask)]
@@ -434,7 +451,7 @@ class Session:
         return [cluster for cluster in numeric if not cluster.worst.ask.how][:_REFINED]
 
     def _confirm_slow(self, cluster: Cluster) -> None:
-        """Slow twice, or the machine was busy once."""
+        """Asks again, and drops the cluster if that is not slow: the machine was busy once."""
         ask = cluster.worst.ask
         finding = self.judge.judge(ask, self._answer_to(ask))
         if finding is None or finding.verdict != "slow":
@@ -450,7 +467,7 @@ def _nothing(_: Ask) -> None:
 
 #: Seconds of work for one answer: the slowest right peers take two.
 _TIMEOUT = 10.0
-#: So many points are drawn: more would hide each other.
+#: The most points that a report plots: more would hide each other.
 _MAX_POINTS = 5000
 
 
@@ -465,8 +482,9 @@ def verify(
 ) -> Report:
     """Returns a Report on the program that `command` runs; or raises PeerError, ProtocolError.
 
-    `allowance` is the share of the truth that an answer may be off and still be right. What is
-    `known` of a peer, by its name, is asked first.
+    One `extent` (FULL or QUICK) and `seed` ask the same questions again. An answer may take
+    `timeout` seconds of work, and be off the truth by the share 0 < `allowance` < 1; `progress` is
+    called after each. What is `known` of a peer, by its name, is asked first.
     """
     if not isinstance(extent, Extent):
         raise DomainError(f"verify, extent: found {echo(extent)}, needed FULL or QUICK")
