@@ -42,7 +42,7 @@ from symacct.verify.peer.reading import (
 # --- what a peer did beside answering
 
 
-#: Quotes of each kind of incident: enough to see what it is.
+#: The most quotes of each kind of incident: enough to see what it is.
 _QUOTES = 5
 _DIGITS = re.compile(r"\d+")
 
@@ -51,6 +51,7 @@ _DIGITS = re.compile(r"\d+")
 class Incidents:
     """Counts what a peer did beside answering; quotes the first of each kind, once."""
 
+    #: Lines that are no answer, answers to other questions, bad answers, ends and late answers.
     noise: int = 0
     out_of_order: int = 0
     malformed: int = 0
@@ -59,7 +60,7 @@ class Incidents:
     quotes: list[str] = field(default_factory=list)
 
     def add(self, kind: str, quote: str) -> None:
-        """Count one, and quote it if it is among the first."""
+        """Counts one of a kind, a field; quotes it if it is early and new by more than digits."""
         setattr(self, kind, getattr(self, kind) + 1)
         text = f"{kind.replace('_', ' ')}: {printable(quote, 200)}"
         alike = {_DIGITS.sub("", quote) for quote in self.quotes}
@@ -75,17 +76,18 @@ class Incidents:
 
 
 Clock = Callable[[], float]
-#: So many seconds of the wall clock count as one of work where nobody works: all is bounded.
+#: So many seconds of the wall clock count as one of work at least: an answer is waited for no more
+#: than as many timeouts. With fewer, right peers on a busy machine are late.
 IDLE = 4.0
 
 
-#: Does the system say what time its processes took?
+#: Does the system say what time its processes took? If not, the wall clock counts as their work.
 HAS_PROC = Path("/proc/self/stat").exists()
 
 
-def of_process(pid: int) -> float | None:
-    """Processor seconds of a process and of its children that ended; None of one that is gone."""
-    row = _row(f"/proc/{pid}/stat")
+def processor_seconds(pid: int) -> float | None:
+    """Processor seconds of a process and its ended children; None if it is gone, or no /proc."""
+    row = _contents(f"/proc/{pid}/stat")
     if row is None:
         return None
     # After the name, which may hold anything: its own and its children's, user and system.
@@ -93,8 +95,8 @@ def of_process(pid: int) -> float | None:
     return sum(map(int, ticks)) / _ticks()
 
 
-def _row(path: str) -> str | None:
-    """A file of /proc, which is looked at for every answer."""
+def _contents(path: str) -> str | None:
+    """The first 4096 bytes of a file of /proc; None if it cannot be read."""
     try:
         file = os.open(path, os.O_RDONLY)
         try:
@@ -107,6 +109,7 @@ def _row(path: str) -> str | None:
 
 @functools.cache
 def _ticks() -> int:
+    """The units of /proc's times in a second."""
     return os.sysconf("SC_CLK_TCK")
 
 
@@ -115,17 +118,18 @@ def _ticks() -> int:
 
 #: Seconds of the wall clock until the hello: imports of large packages take many.
 HELLO_SECONDS = 60.0
-#: So long nobody works before the first answer, until it is said what is waited for.
+#: Seconds that a child is idle before its hello until standard error says what is waited for.
 _SILENT_SECONDS = 5.0
-#: Seconds in which a child ends by itself, and ends after which it is given up.
+#: Seconds in which a child ends by itself once its standard input is closed, before it is killed.
 GOODBYE_SECONDS = 2.0
+#: Ends and hangs, or bad answers without a good one, of which one more gives the peer up.
 MAX_ENDS = 20
-_LONGEST = 10**6  # seconds for one answer
-#: Bytes of one line, of noise before one answer, and of standard error that are kept.
+_LONGEST = 10**6  # the largest timeout, in seconds
+#: The most bytes of a line, and of noise before an answer; bytes of standard error that are kept.
 _LINE_BYTES = 2**20
 _NOISE_BYTES = 2**24
 _STDERR_BYTES = 2**16
-_PACE = 0.05  # seconds between two looks at the clocks
+_PACE = 0.05  # seconds at most between two looks at the clocks, by which an end may be late
 
 
 class PeerError(SymacctError):
@@ -137,7 +141,7 @@ class PeerGoneError(PeerError):
 
 
 class _EndedError(Exception):
-    """The child ended, or wrote more than it may."""
+    """The child ended, closed its output, or wrote more than it may."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,7 @@ class _Child:
 
     @classmethod
     def start(cls, command: Sequence[str]) -> _Child:
-        """In a group of its own; OSError where it cannot be run."""
+        """Starts the command, without a shell, in its own group; OSError if it cannot be run."""
         pipe = subprocess.PIPE
         process = subprocess.Popen(  # noqa: S603  # the user's own command, no shell
             command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
@@ -167,7 +171,11 @@ class _Child:
 
 
 class Peer:
-    """A running peer, used as a context manager; `hello` says what it may be asked."""
+    """A running peer, used as a context manager; `hello` says what it may be asked.
+
+    It starts at once: DomainError for a bad argument, PeerError or ProtocolError without a hello.
+    An answer is late after `timeout` seconds of its work, or IDLE times as many of the wall clock.
+    """
 
     def __init__(self, command: Sequence[str], timeout: Numeric = 10.0) -> None:
         self.command = _words(command)
@@ -195,9 +203,10 @@ class Peer:
         self.close()
 
     def ask(self, ask: Ask) -> Answer:
-        """Returns the answer to one question; a hang or an end is an answer too.
+        """Returns the answer to one question; a hang, an end and a bad line are answers too.
 
-        OutOfTimeError at `until`, whatever the peer does.
+        After a hang or an end the next question starts the child anew. OutOfTimeError at `until`,
+        whatever the peer does; PeerGoneError once MAX_ENDS is passed.
         """
         self._in_time()
         if self._child is None:
@@ -205,7 +214,7 @@ class Peer:
         self._number += 1
         spent = self._stopwatch()
         try:
-            row = self._exchange(ask.line(self._number), self._number, lambda: self._over(spent))
+            row = self._exchange(ask.line(self._number), self._number, lambda: self._is_late(spent))
         except TimeoutError:
             seconds = spent()
             self._kill()
@@ -237,29 +246,30 @@ class Peer:
             return self._starts + (0.0 if begun is None else time.monotonic() - begun)
 
     def _used(self) -> float:
+        """Processor seconds of the child so far, 0 without one; the wall clock without /proc."""
         child = self._child
         if child is None:
             return 0.0
         if not HAS_PROC:
             return time.monotonic()
-        used = of_process(child.process.pid)
+        used = processor_seconds(child.process.pid)
         self._last = self._last if used is None else used
         return self._last
 
     def _stopwatch(self) -> Callable[[], float]:
-        """Seconds of work from now on; idle ones count less."""
+        """Returns a function: seconds of work from now on, at least the wall clock's over IDLE."""
         busy, wall = self.busy, time.monotonic()
         return lambda: max(self.busy - busy, (time.monotonic() - wall) / IDLE)
 
-    def _over(self, spent: Callable[[], float]) -> bool:
+    def _is_late(self, spent: Callable[[], float]) -> bool:
         return spent() >= self.timeout or self.clock() >= self.until
 
     def fresh(self) -> None:
-        """A new child for the next question: nothing asked before can matter."""
+        """Kills the child; the next question starts a new one, that knows nothing asked before."""
         self._kill()
 
     def close(self) -> None:
-        """Close the child's standard input, give it two seconds, or what is left, end it."""
+        """Closes the child's standard input, and kills it and its group after GOODBYE_SECONDS."""
         if self._child is None:
             return
         with contextlib.suppress(OSError):
@@ -269,6 +279,7 @@ class Peer:
         self._kill()
 
     def _left(self, seconds: float) -> float:
+        """So many seconds, or those to `until` if they are fewer; at least 0."""
         return max(0.0, min(seconds, self.until - self.clock()))
 
     def _in_time(self) -> None:
@@ -278,7 +289,7 @@ class Peer:
     # --- the child
 
     def _start(self) -> Hello:
-        """Starts a child with empty buffers, and measures the seconds until its hello."""
+        """Starts a child with empty buffers, and adds the seconds until its hello to `starts`."""
         self._number = 0
         self._unsent = b""
         self._buffer = bytearray()
@@ -307,7 +318,9 @@ class Peer:
         """Reads the hello of the child, or raises PeerError with what came in its place."""
         begun = time.monotonic()
         try:
-            row = self._exchange(HELLO_LINE, 0, lambda: self._silent(time.monotonic() - begun))
+            row = self._exchange(
+                HELLO_LINE, 0, lambda: self._hello_is_overdue(time.monotonic() - begun)
+            )
             return read_hello(row)
         except TimeoutError:
             self._kill()
@@ -330,8 +343,11 @@ class Peer:
             f"peer {' '.join(self.command)}: found {problem}{last_words}; needed {needed}"
         )
 
-    def _silent(self, seconds: float) -> bool:
-        """Is the first answer overdue? A warning comes before, if the child does nothing."""
+    def _hello_is_overdue(self, seconds: float) -> bool:
+        """Is the hello overdue after `seconds`? Warns once of a child that is idle so long before.
+
+        Never warns without /proc, where nobody can tell whether it imports or waits.
+        """
         if seconds - self._used() >= _SILENT_SECONDS:
             why = (
                 "does the peer flush its output after each line? (C: fflush(stdout); "
@@ -340,17 +356,18 @@ class Peer:
             for quote in self.incidents.quotes:
                 read = quote.partition(": ")[2].strip()
                 why = f"it printed {read}, which is no answer; needed {line_needed(0)} on one line"
-            self._say(f"no answer to the first question for {_SILENT_SECONDS:g} s: {why}")
+            self._warn(f"no answer to the first question for {_SILENT_SECONDS:g} s: {why}")
         return seconds >= HELLO_SECONDS
 
-    def _say(self, text: str) -> None:
-        """On standard error while it goes on, once."""
+    def _warn(self, text: str) -> None:
+        """Prints a text on standard error, at once; each text only once, also after restarts."""
         if text not in self._warnings:
             self._warnings.add(text)
             command = " ".join(" ".join(self.command).split())
             print(f"peer {command}: {text}", file=sys.stderr, flush=True)
 
     def _restart(self) -> None:
+        """Starts another child, whose hello is read but not kept; PeerGoneError to give it up."""
         if self.incidents.ends + self.incidents.timeouts > MAX_ENDS:
             raise PeerGoneError(f"the peer ended or hung more than {MAX_ENDS} times")
         try:
@@ -378,7 +395,10 @@ class Peer:
     # --- lines
 
     def _exchange(self, line: str, number: int, over: Callable[[], bool]) -> dict[str, Any]:
-        """Writes a line, returns the object that answers it; TimeoutError once it is `over`."""
+        """Writes a line and returns the object that answers it, counting what else comes before.
+
+        TimeoutError once it is `over`, _EndedError at an end, ProtocolError for a bad answer.
+        """
         self._unsent += line.encode() + b"\n"
         for text in self._lines(over):
             row = read_object(text)
@@ -396,7 +416,10 @@ class Peer:
         raise AssertionError("unreachable: _lines ends by raising")
 
     def _misplaced(self, text: bytes, row: dict[str, Any], number: int) -> None:
-        """Raises ProtocolError for an answer without its id; another id may have a successor."""
+        """Counts a row that answers no question, warning before the first answer, or raises.
+
+        ProtocolError for an answer without an id, an echo, a hello with another id: none will come.
+        """
         wrong = "" if self._unsent else misplaced(row, number)
         another = number and isinstance(row.get("id"), Number) and "ask" not in row
         if wrong and not another:
@@ -406,15 +429,16 @@ class Peer:
         else:
             self.incidents.add("noise", text.decode(errors="replace"))
         if wrong and not self._answered:
-            self._say(wrong)
+            self._warn(wrong)
 
     def _passed_over(self, text: bytes) -> None:
+        """Adds to the noise since the last answer; _EndedError for too much."""
         self._noise_bytes += len(text) + 1
         if self._noise_bytes > _NOISE_BYTES:
             raise _EndedError(f"more than {_NOISE_BYTES >> 20} MiB of noise")
 
     def _lines(self, over: Callable[[], bool]) -> Iterator[bytes]:
-        """Yields lines of standard output until it is over, each byte looked at once."""
+        """Yields lines that are not empty, sending what is unsent; TimeoutError once it is over."""
         child = self._running()
         with selectors.DefaultSelector() as selector:
             selector.register(child.stdin, selectors.EVENT_WRITE)
@@ -466,6 +490,7 @@ class Peer:
         self._unsent = self._unsent[sent:]
 
     def _take(self, data: bytes | None) -> None:
+        """Adds to the buffer; _EndedError at the end (b"") and for a line of too many bytes."""
         if data is None:
             return
         if not data:
@@ -478,6 +503,7 @@ class Peer:
         self._stderr = (self._stderr + data)[-_STDERR_BYTES:]
 
     def _status(self) -> str:
+        """How the child ended, in words; it is waited for up to GOODBYE_SECONDS."""
         try:
             code = self._running().process.wait(self._left(GOODBYE_SECONDS))
         except subprocess.TimeoutExpired:
@@ -485,6 +511,7 @@ class Peer:
         return f"signal {-code}" if code < 0 else f"exit status {code}"
 
     def _last_words(self) -> str:
+        """The last line of standard error, as the end of a message; empty without one."""
         lines = self._stderr.decode(errors="replace").split("\n")
         last = [line.strip() for line in lines if line.strip()][-1:]
         return f", stderr: {printable(last[0])}" if last else ""
@@ -498,6 +525,7 @@ class Peer:
         return answer
 
     def _malformed(self, error: ProtocolError, seconds: float) -> Answer:
+        """A bad answer as an error; PeerGoneError after too many without a good one."""
         self.incidents.add("malformed", str(error))
         if not self._answered and self.incidents.malformed > MAX_ENDS:
             raise PeerGoneError(f"no answer is one of docs/verification.md: {error}") from None
@@ -505,7 +533,7 @@ class Peer:
 
 
 def _words(command: object) -> tuple[str, ...]:
-    """A program and its arguments, as an operating system takes them."""
+    """The program and its arguments as text; DomainError for what no system can be given."""
     words = arguments.members(command, "peer command", "['python', 'peer.py']")
     if not words:
         raise DomainError("peer command: found an empty list, needed a program")
@@ -517,7 +545,7 @@ def _words(command: object) -> tuple[str, ...]:
 
 
 def _seconds(timeout: Numeric) -> float:
-    """The seconds to wait for one answer."""
+    """The timeout as a float; DomainError unless 0 < seconds <= 10⁶."""
     seconds = positive(timeout, "peer, timeout")
     if not isinstance(seconds, Fraction) or seconds > _LONGEST:
         raise DomainError(f"peer, timeout: found {echo(timeout)}, needed at most {_LONGEST} s")
