@@ -424,6 +424,16 @@ def test_what_is_no_report_is_said(tmp_path, text):
         read(str(file))
 
 
+@pytest.mark.parametrize("number", ["1/0", "many", None])
+def test_a_question_of_no_number_is_no_report(tmp_path, number):
+    document = json.loads(report(*HALVED).to_json())
+    document["findings"][0]["worst_asked"]["parts"][0]["sigma"] = number
+    file = tmp_path / "known.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(StoredError, match="needed the JSON"):
+        read(str(file))
+
+
 def test_a_file_that_is_not_there_is_said(tmp_path):
     with pytest.raises(StoredError, match="write it first with --json FILE"):
         read(str(tmp_path / "none.json"))

@@ -196,7 +196,7 @@ class Ask:
 
     @classmethod
     def of(cls, kind: str, row: Mapping[str, Any]) -> Ask:
-        """Reads a question from its `parameters`; KeyError or ValueError for no such."""
+        """Reads a question from its `parameters`; Key-, Type-, Value- or AttributeError else."""
         parts = tuple(
             AskedPart(
                 part["mechanism"],
@@ -229,7 +229,11 @@ def _parameters(kind: str, row: Mapping[str, Any]) -> tuple[tuple[str, str], ...
 
 
 def _number(text: str) -> str:
-    Fraction(text)
+    """The text itself, if it is a number; else ValueError, or TypeError if it is no text."""
+    try:
+        Fraction(text)
+    except ZeroDivisionError:
+        raise ValueError(f"number: found {text}, needed another denominator than 0") from None
     return text
 
 
