@@ -21,22 +21,22 @@ from symacct.kernel.errors import echo, reason, suggestion
 from symacct.verify.peer.process import PeerError
 
 _FOLDER = Path(__file__).parents[1] / "adapters"
-# PEP 723: a block of comments at the head of a script that names what it needs.
+#: PEP 723: a block of comments at the head of a script that names what it needs.
 _METADATA = re.compile(r"(?m)^# /// script$\n(?P<content>(?:^#(?:| .*)$\n)+?)^# ///$")
-#: Seconds that pip may take, with large packages on a slow line.
+#: Seconds that pip may take, or making an environment, with large packages on a slow line.
 _INSTALL_SECONDS = 900
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """A peer that a bundled script speaks the protocol for."""
+    """A peer, by its name, that a bundled script speaks the protocol for."""
 
     name: str
     script: Path
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """What pip has to install for it."""
+        """What pip has to install for it, as the script's head lists it; else its name."""
         return tuple(self._metadata.get("dependencies", [self.name]))
 
     @property
@@ -49,11 +49,12 @@ class Adapter:
         return _metadata(self.script)
 
     def command(self, python: str) -> list[str]:
-        """The adapter in an interpreter; isolated, so that it never meets symacct or itself."""
+        """The words that run it in an interpreter, isolated: it imports neither us nor itself."""
         return [python, "-I", str(self.script), self.name]
 
 
 def _metadata(script: Path) -> dict[str, Any]:
+    """The TOML in the head of a script; {} if it has none."""
     match = _METADATA.search(script.read_text(encoding="utf-8"))
     if match is None:
         return {}
@@ -66,7 +67,7 @@ def _settings(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def adapters() -> dict[str, Adapter]:
-    """Every bundled adapter by the name of its peer; a script may speak for several."""
+    """Every bundled adapter by the name of its peer, sorted; a script may speak for several."""
     named = (
         Adapter(name, script)
         for script in _FOLDER.glob("[a-z]*.py")
@@ -76,7 +77,7 @@ def adapters() -> dict[str, Adapter]:
 
 
 def adapter(name: str) -> Adapter:
-    """The adapter of a peer; PeerError for an unknown one."""
+    """The adapter of a peer, in any case and with _ for -; PeerError for an unknown one."""
     known = adapters()
     try:
         return known[name.lower().replace("_", "-")]
@@ -86,7 +87,7 @@ def adapter(name: str) -> Adapter:
 
 
 def words(command: str) -> list[str]:
-    """A command line as words, without a shell."""
+    """A command line as words, split as a shell does; PeerError for none or an open quote."""
     try:
         split = shlex.split(command)
     except ValueError as error:
@@ -97,7 +98,7 @@ def words(command: str) -> list[str]:
 
 
 def interpreter(path: str | None) -> str:
-    """A Python interpreter that exists: the one named, or the one that runs symacct."""
+    """The interpreter named, found on PATH, or for None the one that runs symacct; or PeerError."""
     if path is None:
         return sys.executable
     program = shutil.which(path)
@@ -112,7 +113,8 @@ def environments(
 ) -> Iterator[Callable[[str], list[str]]]:
     """Yields words(name) that run a peer; with `install` in an environment that pip fills.
 
-    An environment is made once for all adapters of a package, and is gone at the end.
+    It is made at the first words(name), once for all peers of equal requirements, and is gone at
+    the end. Without `install` the packages have to be there, and `version` says nothing.
     """
     made: dict[tuple[str, ...], str] = {}
     with contextlib.ExitStack() as stack:
@@ -130,7 +132,7 @@ def environments(
 
 @contextlib.contextmanager
 def throwaway(adapter: Adapter, python: str, version: str | None) -> Iterator[str]:
-    """An interpreter in a new environment with the peer in it; gone at the end."""
+    """An interpreter in a new environment with the peer at this version, gone at the end."""
     requirements = list(adapter.requirements)
     if version is not None:
         requirements[0] = pinned(requirements[0], version)
@@ -142,7 +144,7 @@ def throwaway(adapter: Adapter, python: str, version: str | None) -> Iterator[st
 
 
 def pinned(requirement: str, version: str) -> str:
-    """The requirement at one version."""
+    """The requirement's name and extras at this version alone; PeerError if it is none."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+!_-]*", version):
         raise PeerError(f"--version: found {version!r}, needed a version such as 1.2.3")
     name = re.match(r"[A-Za-z0-9._-]+(?:\[[^\]]*\])?", requirement)
@@ -150,6 +152,7 @@ def pinned(requirement: str, version: str) -> str:
 
 
 def _make_environment(python: str, folder: str) -> str:
+    """Makes an environment of this interpreter in the folder; returns its own interpreter."""
     if Path(python) == Path(sys.executable):
         venv.create(folder, with_pip=True)
     else:

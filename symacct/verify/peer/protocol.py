@@ -11,16 +11,16 @@ from typing import Any
 from symacct import mechanisms
 from symacct.kernel.node import AskedValues, Mechanism
 
-#: Of the questions: 2 has batches, groups, sensitivities, streams, and noise, ρ and μ as answers.
+#: What a hello is asked by; 2 has batches, groups, sensitivities, streams, and noise, ρ and μ.
 VERSION = 2
 #: "noise" is the least that is enough for (ε, δ), "rate" and "runs" the most that it allows, "rho"
 #: the least of zCDP, "mu" that of Gaussian DP, "advantage" an attacker's largest, δ(0).
 KINDS = ("rdp", "epsilon", "delta", "noise", "rate", "runs", "rho", "mu", "advantage")
-#: What is asked for an (ε, δ); of the second, too much is what is unsound.
+#: The kinds that are asked for an (ε, δ); those of which too much is what is unsound.
 BUDGETED, LARGEST = ("noise", "rate", "runs"), ("rate", "runs")
 #: The two ends of an (ε, δ) guarantee.
 ENDS = ("epsilon", "delta")
-#: What an accountant that goes through RDP converts it to.
+#: The kinds that an accountant that goes through RDP converts it to.
 CONVERTED = (*ENDS, *BUDGETED, "advantage")
 SAMPLINGS = ("none", "poisson", "without_replacement")
 #: In the third a record is replaced with one that adds nothing: for the noise on a sum.
@@ -32,7 +32,7 @@ LEAVES: dict[str, type[Mechanism]] = {
     for name in mechanisms.__all__
     if vars(kind := getattr(mechanisms, name)).get("asked")
 }
-#: What is asked about each, as it states.
+#: The values that are asked about each, as its class states them.
 VALUES: dict[str, AskedValues] = {name: vars(kind)["asked"] for name, kind in LEAVES.items()}
 #: The parameters of each mechanism, in the order of symacct's constructors.
 MECHANISMS = {name: values.parameters for name, values in VALUES.items()}
@@ -42,10 +42,10 @@ STREAMS = tuple(name for name, values in VALUES.items() if values.is_stream)
 WITH_SENSITIVITY = tuple(
     name for name, kind in LEAVES.items() if kind.noise_scale and name not in STREAMS
 )
-#: What may be asked how much of it is enough: its first parameter is then left out.
+#: Mechanisms of which "noise" may be asked: the first parameter is then left out.
 CALIBRATED = tuple(name for name in WITH_SENSITIVITY if VALUES[name].is_scale)
 _NUMBERS = ("float", "int", "numpy.float64", "numpy.int64", "numpy.float32", "Decimal")
-#: The ways of building the same mathematics; the first of each is what an absent key means.
+#: The ways of building the same mathematics (docs/verification.md); an absent key means the first.
 HOW = {
     "count": ("number", "repeat", "nested", "split"),
     "sequence": ("given", "reversed"),
@@ -55,11 +55,11 @@ HOW = {
     "sharing": ("copied", "shared"),
     "after": ("fresh", "asked", "used", "twice"),
 }
-#: What an ask of each kind is at: its field, none for ρ, μ and the advantage.
+#: The field that an ask of each kind is `at`; ρ, μ and the advantage have none.
 AT = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"} | dict.fromkeys(BUDGETED, "delta")
 
 
-#: A δ below the last place of a float64 of size 1, beyond which grids of losses have no mass.
+#: A smaller δ may be refused: a float64 of size 1 has no such place, nor grids of losses the mass.
 _NEXT_TO_NONE = Fraction(1, 10**15)
 
 
@@ -87,13 +87,13 @@ class AskedPart:
 
     @property
     def numbers(self) -> list[str]:
-        """The numbers that may be fractions, but for a strategy's."""
+        """The texts of the parameters, the sensitivity and γ: no counts, no strategy."""
         values = (text for _, text in self.parameters)
         return [*values, self.sensitivity, *filter(None, [self.gamma])]
 
     @property
     def text(self) -> str:
-        """The expression in symacct's notation."""
+        """The expression in symacct's notation, with a name in the place of what is asked for."""
         arguments = [value for _, value in self.parameters] or [MECHANISMS[self.mechanism][0]]
         rows = [f"[{', '.join(row)}]" for row in self.strategy]
         arguments = [*([f"[{', '.join(rows)}]"] if rows else []), *arguments]
@@ -124,7 +124,7 @@ class AskedPart:
         return row
 
     def valued(self, value: str) -> AskedPart:
-        """The part with another first parameter, if it has any."""
+        """The part with another first parameter; unchanged where the noise is asked for."""
         if not self.parameters:
             return self
         (name, _), *rest = self.parameters
@@ -156,7 +156,7 @@ class Ask:
 
     @property
     def batch(self) -> int:
-        """How many `orders` a question about RDP has; 0 of any other, and where it has one `at`."""
+        """How many orders of RDP are asked at once; 0 for one `at`, and for other questions."""
         return len(self.orders or ()) if self.kind == "rdp" else 0
 
     @property
@@ -168,7 +168,7 @@ class Ask:
         return rates or lies or given
 
     def line(self, number: int) -> str:
-        """The ask as one line of JSON."""
+        """The ask as one line of JSON, without its end, with this `id`."""
         row = {"id": number, "ask": self.kind, **_with_floats(self.parameters())}
         row |= {"expression": self.expression, "how": dict(self.how)}
         return json.dumps(row | {"parts": [part.line() for part in self.parts]})
@@ -178,11 +178,11 @@ class Ask:
         return replace(self, parts=(*self.parts[:i], part, *self.parts[i + 1 :]))
 
     def built(self, **how: str) -> Ask:
-        """This question built another way."""
+        """This question built in these ways alone, by keys of HOW; in the usual way for none."""
         return replace(self, how=tuple(sorted(how.items())))
 
     def parameters(self) -> dict[str, Any]:
-        """Lists all fields of the question, for a report."""
+        """Lists the fields of the question but its kind, as exact text; `of` reads them back."""
         row: dict[str, Any] = {AT[self.kind]: self.at} if self.at else {}
         row |= {} if self.within is None else {"epsilon": self.within}
         row |= {} if self.group == 1 else {"group": self.group}
@@ -229,7 +229,7 @@ def _parameters(kind: str, row: Mapping[str, Any]) -> tuple[tuple[str, str], ...
 
 
 def _number(text: str) -> str:
-    """The text itself, if it is a number; else ValueError, or TypeError if it is no text."""
+    """The text itself, which has to be a number: else ValueError, or TypeError for other types."""
     try:
         Fraction(text)
     except ZeroDivisionError:
@@ -262,11 +262,13 @@ class Support:
     mechanism: str
     sampling: str = "none"
     adjacency: str = "add_remove"
+    #: "real", or "integer" for whole orders from 2 on.
     orders: str = "real"
     asks: tuple[str, ...] = ("rdp",)
+    #: The least and the largest order > 1 that may be asked, both included; None for no largest.
     min_order: Fraction = Fraction(1)
     max_order: Fraction | None = None
-    #: May the order 1 be asked, Kullback–Leibler?
+    #: May the order 1 be asked, Kullback–Leibler, whatever the three fields above say?
     order_one: bool = False
     #: May what is sampled be several runs of the mechanism?
     inner: bool = False
@@ -277,7 +279,7 @@ class Support:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """Which of ε and δ may be asked."""
+        """Which of "epsilon" and "delta" may be asked, in the row's sequence."""
         return tuple(kind for kind in self.asks if kind in ENDS)
 
     def takes(self, alpha: Fraction) -> bool:
@@ -290,6 +292,7 @@ class Support:
         return alpha > 1 and alpha >= self.min_order and (most is None or alpha <= most)
 
     def _takes_orders(self, ask: Ask) -> bool:
+        """May an RDP be asked at its order, or at all of its orders at once?"""
         batch = ask.orders or ()
         return (self.batch or not batch) and all(map(self.takes, map(Fraction, (ask.at, *batch))))
 
@@ -309,7 +312,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Hello:
-    """Who the peer is and what it may be asked."""
+    """Who the peer is and what it may be asked: the fields of docs/verification.md."""
 
     peer: str
     version: str
@@ -327,13 +330,16 @@ class Hello:
         return any("rdp" in row.asks for row in self.supports)
 
     def offers(self, ask: Ask) -> bool:
-        """Does the peer say that it takes this question?"""
+        """Is each part in some row? Ways of building, `compose` and an ε < 0 are not looked at."""
         return all(any(row.offers(ask, part) for row in self.supports) for part in ask.parts)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: `value` (a Fraction, or a float for inf and nan) or what went wrong."""
+    """What came back: `value` (a Fraction, or a float for inf and nan) or what went wrong.
+
+    Neither where it is `late`. The `seconds` are of work, as measured or fewer.
+    """
 
     value: Fraction | float | None = None
     error: str | None = None
@@ -348,11 +354,11 @@ class Answer:
 
     @property
     def finite(self) -> Fraction | None:
-        """The value where it is a finite number."""
+        """The value where it is a finite number, else None."""
         return self.value if isinstance(self.value, Fraction) else None
 
     def of(self, ask: Ask) -> Answer:
-        """The answer with the value that the question is at, if it was about several orders."""
+        """The answer with the value of the order that the question is `at`, if it has several."""
         if ask.orders is None or not self.values:
             return self
         return replace(self, value=self.values[ask.orders.index(ask.at)])

@@ -28,22 +28,22 @@ from symacct.verify.peer.protocol import (
 
 _T = TypeVar("_T")
 Row = dict[str, object]
-#: Orders that a hello may name: what is asked ends at the first, what is searched at the second.
+#: The largest min_order of a row, as questions are drawn up to it; the largest order of a hello.
 LARGEST_MIN_ORDER, _MOST_ORDER = Fraction(4096), Fraction(2**17)
-#: Orders of one list.
+#: The most orders of a hello's list, and the most rows of its `supports`.
 _MOST_ORDERS = 4096
 _MOST_SUPPORTS = 120  # every mechanism, sampling, relation and kind of orders
-#: Bits of an order's numerator or denominator: more than any float64 of that size has.
+#: An order's numerator and denominator have fewer bits: more than any float64 of that size has.
 _ORDER_BITS = 256
 _NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 #: Text in quotes (to the end of the line where they are not closed), or what C prints: -nan(0x8).
 _BARE = re.compile(
     r'"(?:[^"\\]|\\.?)*"?|([+-]?(?:inf(?:inity)?|nan)\b)(?:\(\w*\))?', re.IGNORECASE | re.DOTALL
 )
-#: An answer, its id first.
+#: The begin of an answer whose id comes first, wherever it stands on a line.
 _BEGINS = re.compile(rb'\{\s*"id"\s*:')
-_REPRODUCE = (60, 2000)  # lines, characters of one
-
+_REPRODUCE = (60, 2000)  # the most lines, and characters of one; what is more is cut
+#: The fields that an answer may have: any other makes it a bad one.
 _ANSWER = {
     "id",
     "value",
@@ -112,18 +112,21 @@ def misplaced(row: Row, number: int) -> str:
 
 
 def line_needed(number: int) -> str:
-    """The line that would be an answer."""
+    """The line that would answer this question, with … for what is open; a hello's for 0."""
     rest = '"value": …' if number else '"peer": "NAME", "supports": […]'
     return f'{{"id": {number}, {rest}}}'
 
 
 def is_meant_for(line: bytes, number: int) -> bool:
-    """Does a line that is no JSON begin as the answer to this ask would?"""
+    """Does a line that is no JSON hold the begin of the answer to this ask, {"id": number?"""
     return re.search(rb'\{\s*"id"\s*:\s*%d\b' % number, line) is not None
 
 
 def read_answer(row: Row, measured: float, batch: int = 0) -> Answer:
-    """Reads the Answer in a row, of a batch of so many orders; or raises ProtocolError."""
+    """Reads the Answer in a row, of a batch of so many orders; or raises ProtocolError.
+
+    The seconds are those `measured`, or fewer if the peer states fewer. Long texts are cut.
+    """
     _only(row, _ANSWER)
     key = "values" if batch else "value"
     given = [name for name in ("value", "values", "error", "unsupported") if name in row]
@@ -148,7 +151,7 @@ def _values(value: object, needed: int) -> tuple[Fraction | float, ...]:
 
 
 def read_number(value: object) -> Fraction | float:
-    """Reads a number, or text that is one, exactly; inf and nan as floats."""
+    """Reads a Number, or text that is one, exactly; inf and nan as floats; or ProtocolError."""
     if not isinstance(value, str):
         raise _needed(value, "a number")
     if _NO_NUMBER.fullmatch(value.strip()):
@@ -195,7 +198,7 @@ def _support(item: object) -> Support:
 
 
 def _require_orders(row: Support) -> None:
-    """Raises ProtocolError for a row that takes no order that can be drawn."""
+    """Raises ProtocolError for a row that takes no order > 1, or none up to LARGEST_MIN_ORDER."""
     lowest = row.min_order
     if row.orders == "integer":
         lowest = Fraction(max(2, math.ceil(lowest)))
@@ -234,6 +237,7 @@ def _orders(value: object) -> tuple[Fraction, ...] | str:
 
 
 def _order(value: object) -> Fraction:
+    """An order from 1 to _MOST_ORDER of fewer than _ORDER_BITS, or ProtocolError."""
     number = read_number(value)
     bits = _ORDER_BITS
     if isinstance(number, Fraction) and 1 <= number <= _MOST_ORDER:
@@ -251,6 +255,7 @@ def _how(value: object) -> dict[str, tuple[str, ...]]:
 
 
 def _ways(value: object, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The known ways that are listed, in our sequence; ProtocolError for another."""
     given = {_choice(item, known) for item in _listed(value, "ways", len(known))}
     return tuple(way for way in known if way in given)
 
@@ -263,6 +268,7 @@ def _among(known: tuple[str, ...]) -> Callable[[object], str]:
 
 
 def _only(row: Row, known: set[str]) -> None:
+    """Raises ProtocolError for a field that is not known."""
     unknown = sorted(set(row) - known)
     if unknown:
         raise ProtocolError(
@@ -271,7 +277,7 @@ def _only(row: Row, known: set[str]) -> None:
 
 
 def _read(row: Row, readers: dict[str, Callable[[object], Any]]) -> dict[str, Any]:
-    """The fields that are given, as their readers have them; an error where one is missing."""
+    """The given fields (null is none) by their readers; ProtocolError for others, or too few."""
     _only(row, set(readers))
     for key in _REQUIRED:
         if key in readers and row.get(key) is None:
@@ -285,6 +291,7 @@ def _if_given(row: Row, key: str, read: Callable[[object], _T]) -> _T | None:
 
 
 def _text(value: object, most: int) -> str:
+    """A text, cut to so many printable characters; ProtocolError for anything else."""
     if type(value) is not str:
         raise _needed(value, "text")
     return printable(value, most)
@@ -307,6 +314,7 @@ def _choice(value: object, known: tuple[str, ...]) -> str:
 
 
 def _listed(value: object, what: str, most: int) -> list[object]:
+    """A list that is neither empty nor longer than `most`, or ProtocolError."""
     if not isinstance(value, list) or not 0 < len(value) <= most:
         raise _needed(value, f"{what}, a list of 1 to {most}")
     return value
@@ -363,13 +371,13 @@ _REQUIRED = ("mechanism", "peer", "supports")
 
 
 def printable(text: str, most: int = 300) -> str:
-    """A peer's text for a terminal or a page: no control characters, bounded."""
+    """A peer's text for a terminal or a page, cut to `most`; of controls only newlines stay."""
     cut = text if len(text) <= most else f"{text[: most - 1]}…"
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in cut)
 
 
 def shown(value: object) -> str:
-    """Any JSON value for a message."""
+    """Any JSON value for a message, cut to 300 characters; a text without its quotes."""
     try:
         text = value if isinstance(value, str) else _json(value)
     except RecursionError:
