@@ -38,7 +38,7 @@ CLAIMS = {
     ("without_replacement", True): "WBK19-T27",
     ("without_replacement", False): "WBK19-T9",
 }
-MOST_REPEATS = 100
+MOST_REPEATS = 100  # runs composed one by one: more is unsupported, as it takes long
 HOW = {
     **line.HOW,
     "count": ["number", "repeat", "nested", "split"],
@@ -60,7 +60,7 @@ class Build:
         self.names = 0
 
     def keep(self, mechanism, source):
-        """(mechanism, its name), the line added."""
+        """Returns (mechanism, a new name), and adds the line that gives it that name."""
         self.names += 1
         self.lines.append(f"m{self.names} = {source}")
         return mechanism, f"m{self.names}"
@@ -130,7 +130,7 @@ def built(ask):
 
 
 def construct(ask):
-    """Built anew."""
+    """Builds (the composition, its name, the lines) anew."""
     build = Build(ask["how"])
     mechanism, name = build.whole(ask)
     return mechanism, name, build.lines

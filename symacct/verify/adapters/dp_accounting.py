@@ -32,7 +32,7 @@ HOW = {
     "nesting": ["flat", "left", "right", "calls"],
     "sharing": ["copied", "shared"],
 }
-MOST_REPEATS = 2000
+MOST_REPEATS = 2000  # events composed one by one: more is unsupported, as it takes long
 
 
 # --- events
@@ -56,7 +56,7 @@ def base_event(part, how):
 
 
 def gaussian(part, how):
-    """Noise σ; in a sample whose types are asked about, the same as four of noise 2σ."""
+    """Noise σ; in a sample whose types are asked about, four of noise 2σ, which is the same."""
     from dp_accounting import dp_event as e
 
     sigma = line.number(part, "sigma", how)
@@ -66,7 +66,7 @@ def gaussian(part, how):
 
 
 def run(part, how):
-    """One run of a part."""
+    """The event of one run of a part, sampled."""
     from dp_accounting import dp_event as e
 
     event = base_event(part, how)

@@ -26,13 +26,13 @@ SAMPLINGS = {"poisson": "POISSON", "none": "POISSON", "without_replacement": "FI
 
 
 def batches(part):
-    """(batch size, size of the data): whole numbers whose quotient is the rate."""
+    """(batch size, size of the data): whole numbers whose quotient is the rate, 1 without one."""
     rate = Fraction(part.get("gamma", 1))
     return rate.numerator, rate.denominator
 
 
 def calibrated(ask, part, samples, batch):
-    """Returns (function, arguments, factor) of the search for a noise, a rate or the runs."""
+    """Returns (function, arguments, divisor of its value) to search a noise, a rate or the runs."""
     if part["sampling"] == "without_replacement":
         raise line.Unsupported(f"{ask['ask']} of batches of a fixed size")
     named = {

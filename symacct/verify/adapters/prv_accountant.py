@@ -21,9 +21,9 @@ IMPORTS = [
     "from prv_accountant.privacy_random_variables import *",
     "from prv_accountant.other_accountants import RDP",
 ]
-MOST_REPEATS = 200
+MOST_REPEATS = 200  # variables composed one by one: more is unsupported, as it takes long
 HOW = {**line.HOW, "alpha": [*line.NUMBERS, "list"], "sharing": ["copied", "shared"]}
-EPSILON_ERROR, DELTA_SHARE = 0.01, 1e-3
+EPSILON_ERROR, DELTA_SHARE = 0.01, 1e-3  # errors allowed it, of ε (in nats) and as a share of δ
 
 
 def build(part, how):

@@ -30,7 +30,7 @@ def question(ask):
 
 
 def noise(rate, runs, epsilon, delta):
-    """Returns (the least noise for an (ε, δ), its source)."""
+    """Returns (the least noise from 0.1 to 100 for an (ε, δ), its source)."""
     from riskcal.calibration import core, dpsgd
 
     evaluator = dpsgd.create_dpsgd_epsilon_evaluator(rate, runs, delta)

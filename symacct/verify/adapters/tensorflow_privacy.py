@@ -26,7 +26,7 @@ HOW = {**line.HOW, "nesting": ["flat", "calls"]}
 
 
 def taken(ask, at):
-    """Sampling without replacement takes no whole order that is a float: its lists hold ints."""
+    """The orders; without replacement whole floats as int, but for a type that RDP asks about."""
     if not without_replacement(ask) or (ask["ask"] == "rdp" and type(at) is not float):
         return at
     listed = [int(x) if float(x).is_integer() else x for x in (at if type(at) is list else [at])]

@@ -16,7 +16,7 @@ ANSWERS = sys.stdout
 sys.stdout = sys.stderr  # whatever the peer prints is not an answer
 NUMBERS = ["float", "int", "numpy.float64", "numpy.int64", "numpy.float32"]
 ORDERS = [*NUMBERS, "list", "array", "int_array"]
-# What most peers can be asked in another way.
+# What most peers can be asked in another way; an adapter lists what its own can.
 HOW = {
     "count": ["number", "repeat", "split"],
     "sequence": ["given", "reversed"],
@@ -27,19 +27,19 @@ HOW = {
 # The default of Opacus, of prv-accountant's RDP and of TensorFlow Privacy's compute_dp_sgd_privacy.
 DEFAULT_ORDERS = [1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))
 _DTYPES = ("float64", "int64", "float32")
-_MOST_REPEATS = 2000  # of a module's functions
+_MOST_REPEATS = 2000  # of a module's functions one by one: more is unsupported, as it takes long
 _DEFAULT_ORDERS = "[1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))"
 
 
 class Unsupported(Exception):
-    """What the peer does not offer."""
+    """What the peer does not offer, answered as such: never a finding."""
 
 
 # --- what an ask names
 
 
 def the_part(ask, asks):
-    """The one part of a question of these kinds."""
+    """The one part of a question of these kinds; Unsupported for another kind."""
     if ask["ask"] not in asks:
         raise Unsupported(f"{ask['ask']}: only {', '.join(asks)}")
     (part,) = ask["parts"]
@@ -52,13 +52,13 @@ def parts_of(ask):
 
 
 def number(part, name, how):
-    """A parameter in the type asked for; whole types only where it is whole."""
+    """A parameter in the type asked for, else a float; whole types only where it is whole."""
     x, way = part[name + "_float"], how.get("numbers", "float")
     return x if "int" in way and not x.is_integer() else _typed(x, way)
 
 
 def order(ask):
-    """The order in the type asked for."""
+    """The order in the type asked for; a float where a list is asked for."""
     return _typed(ask["alpha_float"], ask["how"].get("alpha"))
 
 
@@ -85,7 +85,7 @@ def _typed(x, way):
 
 
 def counts(count, how, most):
-    """The count as it is asked for: at once, in two, or one by one if there are at most `most`."""
+    """Counts that add up to this one: itself, two halves, or ones (Unsupported beyond `most`)."""
     way = how.get("count")
     if way == "repeat" or "sharing" in how:
         if count > most:
@@ -97,7 +97,7 @@ def counts(count, how, most):
 
 
 def nested(count):
-    """(inner, outer): two counts of which this one is the product."""
+    """(inner, outer): two counts of which this one is the product, the inner 2, 3, 5, 7 or 1."""
     inner = next(d for d in (2, 3, 5, 7, 1) if count % d == 0)
     return inner, count // inner
 
@@ -124,13 +124,16 @@ def claimed(ask):
 
 
 def answered(value, begun, lines, **more):
-    """The fields of a value: the time since it was begun, and the lines that print it."""
+    """The fields of a value: its digits, the seconds since `begun`, the lines that print it."""
     seconds = time.perf_counter() - begun
     return {"value": repr(float(value)), "seconds": seconds, "reproduce": lines, **more}
 
 
 def hello_of(distribution, kinds, asks, **more):
-    """Builds the hello of a package from `kinds`, which are (mechanism, sampling, adjacency)."""
+    """Builds the hello of an installed package from `kinds`, (mechanism, sampling, adjacency).
+
+    It composes and converts by "improved" unless `more`, its other fields, says otherwise.
+    """
     return {
         "peer": distribution,
         "version": importlib.metadata.version(distribution),
@@ -149,7 +152,7 @@ def hello_of(distribution, kinds, asks, **more):
 
 @functools.lru_cache
 def module_at(place, needed):
-    """The module at a place below sys.path, run from its file."""
+    """The module at a place below sys.path, run from its file once; ImportError without one."""
     places = [Path(path) / place for path in sys.path]
     file = next((path for path in places if path.exists()), None)
     if file is None:
@@ -198,7 +201,7 @@ def by_module(place, needed, functions, spent, taken=lambda ask, at: at, summed=
 
 
 def after(ask):
-    """What is asked before, if anything."""
+    """Which way of `how`'s "after" is asked for, None for a fresh accountant."""
     return ask["how"].get("after")
 
 
@@ -232,7 +235,8 @@ def total_rdp(peer, ask, given, at):
 def speak(*peers):
     """Answers line by line as the peer that the command names, or the first.
 
-    Each is a name, a hello() and an answer(ask), which give an answer's fields or raise.
+    Each is a name, a hello() and an answer(ask), which give an answer's fields or raise. Returns
+    at the end of the input.
     """
     named = {name: (hello, answer) for name, hello, answer in peers}
     hello, answer = named[sys.argv[1] if len(sys.argv) > 1 else peers[0][0]]
@@ -253,7 +257,7 @@ def _read(line):
 
 
 def _answered(hello, answer, ask):
-    """One answer, whatever happens in the peer."""
+    """The fields of one answer, whatever happens in the peer: what it raises is an error's text."""
     try:
         if "ask" not in ask:
             raise ValueError("the line is no ask")
