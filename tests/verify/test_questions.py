@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 import pytest
@@ -58,6 +59,19 @@ def test_a_row_of_other_orders_keeps_no_composition_of_the_rest_from_being_asked
     assert len(mixed) > 3
     assert all(hello.offers(ask) for ask in mixed)
     assert not any(part.mechanism == "DiscreteGaussian" for ask in mixed for part in ask.parts)
+
+
+@pytest.mark.parametrize("orders", [(2, 4), (3000, 4000), (Fraction(5, 4), Fraction(3, 2))])
+def test_what_is_to_be_written_in_other_ways_is_a_question_of_the_peer(orders):
+    """At an order that the row takes, if it takes a whole one."""
+    least, most = map(Fraction, orders)
+    rows = Support("Laplace", min_order=least, max_order=most), Support("Gaussian", order_one=True)
+    hello = Hello("p", "1", rows, compose=True, how={"count": ("number", "repeat")})
+    bases = list(questions.compositions(hello, QUICK, 0))
+    asks = [a for base in bases for a in (base, *questions.variants(hello, base, count()))]
+    assert all(hello.offers(ask) for ask in asks)
+    laplace = [ask for ask in bases if {part.mechanism for part in ask.parts} == {"Laplace"}]
+    assert bool(laplace) is (most >= 2)
 
 
 def test_the_twin_of_a_delta_loses_more_on_both_sides_of_zero():

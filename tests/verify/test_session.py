@@ -282,6 +282,21 @@ def test_after_what_is_too_large_the_other_side_is_asked(tmp_path):
         assert any(one.worst.below for one in asking.clusters.ranked())
 
 
+def test_no_way_of_writing_and_no_sum_is_asked_at_an_order_that_the_peer_does_not_take(tmp_path):
+    """Neither to find nor to simplify: an answer there breaks no promise."""
+    hello = HELLO_OF_A_PROGRAM.replace(
+        "}]", ', "orders": "integer"}], "how": {"count": ["repeat"]}'
+    )
+    body = "say({'value': value if alpha == int(alpha) else random.random()})"
+    with process.Peer(program(tmp_path, f"import random; {body}", hello)) as peer:
+        asking = session.Session(peer, Extent(2, 1, 4, 0, 1, 0, 5, 60))
+        for at, answers in (("2", 2), ("1.5", 0)):
+            for probe, more in ((asking._variant, {"count": "repeat"}), (asking._sum, {})):
+                before = asking.received
+                assert probe(Ask("rdp", (gaussian("2", 6),), at).built(**more)) is None
+                assert asking.received - before == answers
+
+
 def test_questions_that_hang_twice_are_not_asked_again(tmp_path):
     body = "time.sleep(100 if alpha == int(alpha) else 0); say({'value': value})"
     report = verify(program(tmp_path, body), Extent(9, 1, 6, 0, 0, 0, 3, 60), timeout=0.2)

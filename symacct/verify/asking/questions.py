@@ -300,17 +300,19 @@ def compositions(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
         for row in hello.supports
     ]
     # In turn: of a composition no part is run often enough for all ways of counting to differ.
-    yield from in_turn([[ask for ask in mixed if ask is not None], [*in_turn(single)]])
+    plain = filter(hello.offers, in_turn(single))
+    yield from in_turn([[ask for ask in mixed if ask is not None], [*plain]])
 
 
 def _base(row: Support, kind: str, runs: int, chance: random.Random) -> Ask:
-    """Draws RDP (at 2, 3, 8 or 16), ε or δ of one row, with numbers of few digits."""
+    """Draws RDP (at 2, 3, 8, 16, or the row's least order, whole), ε or δ of one row, plain."""
     # Whole parameters, so that ways of writing a whole number can be compared.
     value = chance.choice(["1", "2", "4"]) if row.mechanism != "RandomizedResponse" else "0.75"
     gamma = None if row.sampling == "none" else chance.choice(["0.5", "0.125", "0.0078125"])
     part = replace(part_of(row, _values(row, value), gamma, runs), inner=3 if row.inner else 1)
     whole = [alpha for alpha in ("2", "3", "8", "16") if row.takes(Fraction(alpha))]
-    at = {"rdp": chance.choice(whole or ["2"]), "epsilon": "1e-5", "delta": "1"}[kind]
+    least = str(max(2, math.ceil(row.min_order)))
+    at = {"rdp": chance.choice(whole or [least]), "epsilon": "1e-5", "delta": "1"}[kind]
     return Ask(kind, (part,), at, row.adjacency)
 
 

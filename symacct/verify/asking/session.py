@@ -395,7 +395,7 @@ class Session:
         missing, or grids may move both of what is right.
         """
         usual = ask.built()
-        if not questions.sensible(ask):
+        if not (questions.sensible(ask) and self.hello.offers(ask)):
             return None
         second, first = self._answer_to(ask), self._answer_to(usual)
         if first.unsupported is not None or second.unsupported is not None or second.late:
@@ -436,8 +436,9 @@ class Session:
         )
 
     def _sum(self, ask: Ask) -> Finding | None:
-        """Judges RDP of a composition against its single runs; None where it is one run."""
-        if ask.kind != "rdp" or sum(part.count for part in ask.parts) == 1:
+        """Judges RDP of a composition against its single runs; None if one, or not offered."""
+        is_single = sum(part.count for part in ask.parts) == 1
+        if ask.kind != "rdp" or is_single or not self.hello.offers(ask):
             return None
         runs = [(single, self._answer_to(single)) for single in questions.sums(ask)]
         return sum_law(ask, self._answer_to(ask), runs, self.allowance)
