@@ -282,6 +282,16 @@ def test_after_what_is_too_large_the_other_side_is_asked(tmp_path):
         assert any(one.worst.below for one in asking.clusters.ranked())
 
 
+def test_what_is_plotted_of_a_baseline_has_one_part(tmp_path):
+    """A box is about one mechanism; of a composition it would be the first."""
+    known = tuple(Ask("rdp", parts, "2") for parts in ((gaussian(),), (gaussian(), gaussian("2"))))
+    with process.Peer(program(tmp_path, "say({'value': value})")) as peer:
+        asking = session.Session(peer, Extent(2, 1, 4, 0, 1, 0, 5, 60), known=known)
+        asking._know()
+    assert set(asking.again) == set(known)
+    assert [ask for ask, _ in asking.points] == [known[0]]
+
+
 def test_no_way_of_writing_and_no_sum_is_asked_at_an_order_that_the_peer_does_not_take(tmp_path):
     """Neither to find nor to simplify: an answer there breaks no promise."""
     hello = HELLO_OF_A_PROGRAM.replace(

@@ -82,7 +82,7 @@ class Session:
     #: Questions not asked, being of a `region` that ran out of time before.
     skipped: int = 0
     clusters: Clusters = field(default_factory=Clusters)
-    #: Answers on the grid and to a baseline's RDP, which are plotted.
+    #: Answers on the grid, and to a baseline's RDP of one part, which are plotted.
     points: list[Exchange] = field(default_factory=list)
     #: Answers in the search, which ends where the time for it does.
     searched: int = 0
@@ -278,7 +278,7 @@ class Session:
         """Asks what a baseline knows, as far as the peer offers it."""
         for ask, answer in self._stream(filter(self.hello.offers, self.known)):
             self.again[ask] = self.judge.judge(ask, answer)
-            self.points += [(ask, answer)] if ask.kind == "rdp" else []
+            self.points += [(ask, answer)] if ask.kind == "rdp" and len(ask.parts) == 1 else []
             self.clusters.note(self.again[ask], self._probe)
 
     def _remembering(self) -> None:
