@@ -83,6 +83,17 @@ def test_the_twin_of_a_delta_loses_more_on_both_sides_of_zero():
         assert all(Fraction(at) < Fraction(epsilon) for at in moved)
 
 
+def test_the_twin_of_a_probability_is_further_from_one_half():
+    """Which loses more, of who lies with a probability above ½ too."""
+    for p in ("0.75", "0.25"):
+        part = AskedPart("RandomizedResponse", (("p", p),))
+        twins = questions.twins(Ask("rdp", (part,), "2"))
+        moved = [Fraction(twin.parts[0].parameters[0][1]) for twin in twins]
+        others = [x for x in moved if x != Fraction(p)]
+        assert len(others) == 4
+        assert all(abs(x - Fraction(1, 2)) > Fraction(1, 4) for x in others)
+
+
 def test_the_number_of_runs_that_is_asked_for_is_never_given():
     ask = Ask("runs", (replace(GAUSSIAN, count=0),), "1e-5", within="1")
     for beside in (*questions.others(ask), *questions.twins(ask)):

@@ -561,7 +561,8 @@ def others(ask: Ask) -> Iterator[Ask]:
 def _moved(part: AskedPart, step: Decimal) -> Iterator[AskedPart]:
     """The part with its first parameter, then its Poisson rate, moved to more loss, below 1."""
     for name, value in part.parameters[:1]:
-        moved = _beside(value, -step if name in ("sigma", "b", "mu") else step)
+        falls = name in ("sigma", "b", "mu") or (name == "p" and 2 * Fraction(value) < 1)
+        moved = _beside(value, -step if falls else step)
         if name != "p" or Fraction(moved) < 1:
             yield part.valued(moved)
     fixed = part.sampling == "without_replacement"  # whose rate is a quotient of small numbers
