@@ -227,13 +227,14 @@ def test_the_plainest_question_cannot_be_made_simpler():
     assert not [ask for simpler in SIMPLER for ask in simpler(plainest)]
 
 
-def test_points_nearby_stay_in_the_domain():
+@pytest.mark.parametrize(("p", "low", "high"), [("0.9", 0.5, 1), ("0.1", 0, 0.5)])
+def test_points_nearby_stay_in_the_domain(p, low, high):
     chance = random.Random(0)
     ask = Ask("rdp", (AskedPart("RandomizedResponse", (("p", "0.9"),), "poisson", "0.6"),), "1.01")
     for _ in range(200):
         near = nearby(ask, chance)
         part = near.parts[0]
-        assert Fraction(1, 2) < Fraction(part.parameters[0][1]) < 1
+        assert low < Fraction(part.parameters[0][1]) < high
         assert 0 < Fraction(part.gamma) < 1
         assert Fraction(near.at) > 1
 

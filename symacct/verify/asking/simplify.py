@@ -277,7 +277,7 @@ def nearby(ask: Ask, chance: random.Random) -> Ask:
     def moved(text: str, low: float = 0, most: float | None = None) -> str:
         x = Decimal(short(float(Fraction(text) - low) * 2 ** chance.uniform(-1, 1)))
         x += Decimal(str(low))
-        return text if most is not None and x >= most else str(x)
+        return text if x <= 0 or (most is not None and x >= most) else str(x)
 
     def moved_part(part: AskedPart) -> AskedPart:
         gamma = None if part.gamma is None else moved(part.gamma, 0, 1)
