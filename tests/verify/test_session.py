@@ -211,13 +211,15 @@ def test_numbers_nobody_thought_of_are_shortened():
     assert simplest(worst, probe).ask.parts[0].parameters[0][1] == "7250"
 
 
-@pytest.mark.parametrize("edge", [3, 101, 1030, 4096])
-def test_an_edge_is_bisected_to_where_it_is(edge):
+@pytest.mark.parametrize(
+    ("edge", "worst"), [(3, 4096), (101, 4096), (1030, 4096), (4096, 4096), (70001, 2**17)]
+)
+def test_an_edge_is_bisected_to_where_it_is(edge, worst):
     def probe(ask):
         wrong = Fraction(ask.at) >= edge
         return Finding("nan", ask, Answer(value=float("nan"))) if wrong else None
 
-    simple = simplest(probe(Ask("rdp", (gaussian(),), "4096")), probe)
+    simple = simplest(probe(Ask("rdp", (gaussian(),), str(worst))), probe)
     assert simple.ask.at == str(edge)
     assert simple.note == f"the answer is right with α = {edge - 1} instead"
 
@@ -230,7 +232,7 @@ def test_the_plainest_question_cannot_be_made_simpler():
 @pytest.mark.parametrize(("p", "low", "high"), [("0.9", 0.5, 1), ("0.1", 0, 0.5)])
 def test_points_nearby_stay_in_the_domain(p, low, high):
     chance = random.Random(0)
-    ask = Ask("rdp", (AskedPart("RandomizedResponse", (("p", "0.9"),), "poisson", "0.6"),), "1.01")
+    ask = Ask("rdp", (AskedPart("RandomizedResponse", (("p", p),), "poisson", "0.6"),), "1.01")
     for _ in range(200):
         near = nearby(ask, chance)
         part = near.parts[0]

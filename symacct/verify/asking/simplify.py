@@ -27,8 +27,8 @@ _AT = {
     "epsilon": ("1e-5", "0.001"),
     "delta": ("1", "0.1"),
 } | dict.fromkeys(BUDGETED, ("1e-5", "0.001"))
-#: The most questions that bisect whole orders: 2¹⁶ is beyond the largest.
-_ORDER_BISECTIONS = 16
+#: The most questions that bisect whole orders: one at 2, and 17 up to 2¹⁷, the largest of a hello.
+_ORDER_BISECTIONS = 18
 #: Verdicts that begin at some order, which is then bisected; their size says nothing of the error.
 _EDGES = ("nan", "inf", "exception", "zero")
 #: The share of the worst error that a simpler question has to show: less may be another defect.
