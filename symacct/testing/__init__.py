@@ -25,7 +25,7 @@ from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import rational
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
 from symacct.text import parse
-from symacct.verify.judging.bounds import Bound, decimal_text, ends, share_text
+from symacct.verify.judging.bounds import Bound, decimal_text, ends, missing_share
 
 #: ε(α) is held to the truth at these orders, from next to 1 to large, where none are given.
 ORDERS = ("1.00000001", "1.01", "1.5", "2", "2.5", "3", "8", "10.5", "64", "256.5", "1024")
@@ -273,7 +273,7 @@ def _fault(
         return f"{where}: found inf, {allowed}; {between}"
     exactly = Fraction(value)
     if exactly < low * (1 - rounding):
-        share = share_text(float(exactly / Fraction(low)), low)
+        share = missing_share(exactly, Fraction(low))
         return f"{where}: found {echo(value)}, {share}; {between}"
     if loose is not None and exactly > high * loose:
         what = (

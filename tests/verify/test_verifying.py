@@ -240,6 +240,21 @@ def test_three_lines_in_an_accountants_own_suite():
         assert_sound(lambda alpha: float("nan"), "Gaussian(5)")
 
 
+@pytest.mark.parametrize(
+    ("value", "expression", "what", "message"),
+    [
+        (-1.0, "Gaussian(1000)", {"what": "delta", "at": [1000]}, "negative where .* at least 0;"),
+        (-1e300, "Gaussian(1e100)", {"at": [2]}, "negative where the truth is at least 9.9e-201;"),
+        (0.0, "Gaussian(5)", {"at": [2]}, "found 0.0, 0 of the truth;"),
+        (0.0399999998, "Gaussian(5)", {"at": [2]}, "5e-09 of the truth too little;"),
+    ],
+)
+def test_a_value_that_is_no_share_of_the_truth_is_unsound(value, expression, what, message):
+    """It is negative where the lower bound is 0 or next to it, or it is 0 itself."""
+    with pytest.raises(UnsoundError, match=message):
+        assert_sound(lambda argument: value, expression, **what)
+
+
 def test_how_wide_the_bracket_is():
     """Of zCDP only the bound is known: what is below it is neither right nor wrong."""
     open_below = "PoissonSubsample(ZCDP(1), 1/10)"

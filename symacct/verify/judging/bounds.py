@@ -1,8 +1,7 @@
-"""What is true, between exact fractions of bounded size."""
+"""The certified interval that a truth lies in, with exact fractions as ends, and its text."""
 
 from __future__ import annotations
 
-import math
 import struct
 from dataclasses import dataclass
 from fractions import Fraction
@@ -76,22 +75,25 @@ def decimal_text(x: Bound, up: bool, digits: int = 20) -> str:
     return rational_text(x, digits, up) if isinstance(x, Fraction) else str(x)
 
 
-def share_text(ratio: float, truth: Bound) -> str:
-    """Writes a quotient as 0.995 of the truth; next to 1 as the share that is missing.
+#: A share of the truth by which a value is off is itself written where it is smaller than this.
+_NEAR = 1e-5
 
-    Of a negative value the truth is said. Nothing where the quotient says nothing: 0, or of a
-    truth that is 0.
 
-    >>> share_text(1 - 3e-8, Fraction(1))
+def missing_share(value: Fraction, lower: Fraction) -> str:
+    """Says by how much a value is below a lower bound of the truth; the value need not be positive.
+
+    >>> missing_share(1 - Fraction(3, 10**8), Fraction(1))
     '3e-08 of the truth too little'
-    >>> share_text(-2.5, Fraction(2, 10**17))
-    'negative where the truth is 2e-17'
+    >>> missing_share(Fraction(199, 100), Fraction(2))
+    '0.995 of the truth'
+    >>> missing_share(Fraction(-5), Fraction(2, 10**17))
+    'negative where the truth is at least 2e-17'
     """
-    if not 0 < abs(ratio) < math.inf:
-        return ""
-    if ratio < 0:
-        return f"negative where the truth is {rational_text(Fraction(truth), 2, up=False)}"
-    gap = abs(ratio - 1)
-    if not 0 < gap < 1e-5:
-        return f"{ratio:.6g} of the truth"
-    return f"{gap:.3g} of the truth too {'little' if ratio < 1 else 'much'}"
+    if value < 0:
+        return f"negative where the truth is at least {decimal_text(lower, False, 2)}"
+    gap = nearest_float(1 - value / lower)
+    return (
+        f"{gap:.3g} of the truth too little"
+        if gap < _NEAR
+        else f"{nearest_float(value / lower):.6g} of the truth"
+    )
