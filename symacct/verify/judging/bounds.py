@@ -10,8 +10,10 @@ import mpmath
 
 from symacct.kernel.answer import Enclosure, nearest_float, rational_text, to_fraction
 
+#: An end of an interval: an exact fraction, or the float ∞; never another float.
 Bound = Fraction | float
-#: Beyond 2^±4096 float64 has no numbers, and fractions grow without bound.
+#: log₂ of the largest finite end, and −log₂ of the smallest positive one. It only keeps fractions
+#: short: any number above 1075 holds all that a float64 can be compared with.
 _EXPONENT = 4096
 _SMALL = Fraction(1, 2**_EXPONENT)
 _LARGE = Fraction(2**_EXPONENT)
@@ -19,21 +21,32 @@ _LARGE = Fraction(2**_EXPONENT)
 
 @dataclass(frozen=True)
 class Truth:
-    """The certified interval lower <= truth <= upper; `exact` for a known number."""
+    """The certified interval lower <= truth <= upper.
+
+    With `exact` the ends are those of one computation, as close as its digits; without it they are
+    a lower and an upper bound by different proofs, which may be far apart.
+    """
 
     lower: Bound
     upper: Bound
     exact: bool
 
     def hull(self, other: Truth) -> Truth:
-        """What holds for both readings of the parameters."""
+        """The smallest interval that holds both, as for two readings of one question's numbers.
+
+        It is `exact` only if both are.
+        """
         return Truth(
             min(self.lower, other.lower), max(self.upper, other.upper), self.exact and other.exact
         )
 
 
 def ends(value: Enclosure) -> tuple[Bound, Bound]:
-    """Returns both ends of an enclosure; 2^±4096 are the smallest and largest finite ends."""
+    """Returns both ends of an enclosure of a number >= 0 as fractions, rounded outwards.
+
+    They are exact within 2^±4096. Below it the lower end is 0 and a positive upper one 2^−4096;
+    above it the lower end is 2^4096 and the upper one ∞.
+    """
     low, high = _exponent(value.lower), _exponent(value.upper)
     if low is not None and low > _EXPONENT:
         return _LARGE, float("inf")
@@ -46,7 +59,7 @@ def ends(value: Enclosure) -> tuple[Bound, Bound]:
 
 
 def _exponent(x: mpmath.mpf) -> float | None:
-    """log₂ x to within 1; None for 0, ∞ for ∞."""
+    """The e with 2^{e−1} <= |x| < 2^e; None for 0, ∞ for ∞."""
     _, mantissa, power, bits = x._mpf_
     if mantissa:
         return float(power + bits)
@@ -54,7 +67,7 @@ def _exponent(x: mpmath.mpf) -> float | None:
 
 
 def nearest_float32(x: Fraction) -> Fraction | None:
-    """Rounds x to float32, exactly; None where it overflows."""
+    """Rounds x to float64 and that to float32, as code does; None beyond float32's largest."""
     try:
         return Fraction(*struct.unpack("f", struct.pack("f", nearest_float(x))))
     except OverflowError:
@@ -62,12 +75,14 @@ def nearest_float32(x: Fraction) -> Fraction | None:
 
 
 def is_float32(x: Fraction) -> bool:
-    """Is the float64 next to x one that float32 has?"""
+    """Does rounding the float64 nearest to x to float32 change nothing? 0 is one; ∞ is not."""
     return nearest_float32(x) == nearest_float(x)
 
 
 def decimal_text(x: Bound, up: bool, digits: int = 20) -> str:
-    """A bound as decimal text, rounded outwards.
+    """A bound as decimal text of at most `digits` significant digits, rounded once; ∞ as "inf".
+
+    Upwards where it is `up`, as an upper end, and else downwards.
 
     >>> decimal_text(Fraction(1, 3), up=True)
     '0.33333333333333333334'
