@@ -1,4 +1,7 @@
-"""What all numbers of a peer have in common: few digits, float32, or one factor."""
+"""What all numbers of a peer have in common: few digits, float32, or one factor.
+
+It only names causes in a report: no verdict rests on it.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,18 @@ from symacct.verify.peer.protocol import Answer, Ask
 # --- how the numbers are written
 
 
-#: So many answers tell, and with so many digits no error is explained any more.
-_ENOUGH_NUMBERS, _MOST_DIGITS = 12, 8
+#: Distinct numbers that a form is stated of at the least; fewer may be of one form by chance.
+_ENOUGH_NUMBERS = 12
+#: Significant digits that numbers "printed with … digits" have at the most: a peer whose numbers
+#: have more is not taken to round what it prints.
+_MOST_DIGITS = 8
 
 
 def form(values: Iterable[Fraction]) -> str | None:
-    """Describes the digits that all of a peer's numbers have; None for float64s or better.
+    """Names the form of a peer's numbers: the most digits of any of them, or float32.
+
+    None for numbers of more digits that are no float32, and for fewer than 12 distinct ones; a 0
+    does not count.
 
     >>> form(Fraction(round(10**5 / 7 ** (i / 9)), 10**5) for i in range(12))
     'printed with 5 digits'
@@ -37,7 +46,13 @@ def form(values: Iterable[Fraction]) -> str | None:
 
 
 def explained(finding: Finding, written: str | None, oracle: Oracle) -> Finding:
-    """Returns the finding with the form of the peer's numbers, where that explains the error."""
+    """Returns the finding with the form `written`, what `form` gives, if that explains the error.
+
+    It does where the value is off by a share of 10^{1 − digits} or less, or by what float32 leaves:
+    a share of 2^−18, or `explained_by_rounding` to 24 bits. The distance is that to the theorem
+    that the peer claims, else to the truth, and 0 within it. The finding itself is returned in all
+    other cases, as without a finite value, a truth, or a finite end.
+    """
     value, truth = finding.answer.finite, finding.truth
     if written is None or value is None or truth is None:
         return finding
@@ -57,7 +72,7 @@ def explained(finding: Finding, written: str | None, oracle: Oracle) -> Finding:
 
 
 def _digits(value: Fraction) -> int:
-    """Significant digits of a decimal number; more than are counted for any other."""
+    """The fewest significant digits that write the value exactly; 9 where 8 do not."""
     number = nearest_float(value)
     if math.isfinite(number):
         for digits in range(1, _MOST_DIGITS + 1):
@@ -68,25 +83,29 @@ def _digits(value: Fraction) -> int:
 
 # --- one factor between all answers of a kind and the truth
 
-#: So many answers tell, and to this share they have one factor.
-_ENOUGH_RATIOS, _ALIKE = 5, 1e-6
-#: Factors with a name: logarithms to another base.
+#: Answers beside an exact truth that a factor is stated of at the least.
+_ENOUGH_RATIOS = 5
+#: Relative distance up to which two factors are one, and up to which a factor is 1, which is none.
+_ALIKE = 1e-6
+#: Factors with a name, logarithms to another base, and the words that follow the factor.
 _NAMED = {
     1 / math.log(2): " = 1/ln 2: bits in place of nats",
     1 / math.log(10): " = 1/ln 10: log10 in place of ln",
     math.log(2): " = ln 2: nats taken for bits",
     math.log(10): " = ln 10: nats taken for decimal digits",
 }
+#: How the formula of `with_factor` begins; a report knows it by this.
 EVERY = "every answer is "
 
 
 def with_factor(
     finding: Finding, answers: Mapping[Ask, Answer], known: Callable[[Ask], Truth | None]
 ) -> Finding:
-    """Returns the finding with the factor of all answers of its kind, if they have one.
+    """Returns the finding with one factor as its formula if all answers of its kind have it.
 
-    Counted are the answers whose exact truth is known. A formula that is known explains more, but
-    of 2 and 1/2, which several mistakes may give at one question.
+    Counted are the answers to plain questions of this kind, `rdp` or another, of which `known`
+    gives an exact truth. A formula that the finding has stays, unless the factor is 2 or 1/2, which
+    several mistakes give at one question. The finding itself is returned in all other cases.
     """
     kind, reference = finding.ask.kind, _ratio(finding.answer, finding.truth)
     if finding.ask.how or reference is None or abs(reference - 1) <= _ALIKE:
@@ -105,7 +124,10 @@ def with_factor(
 
 
 def _ratio(answer: Answer, truth: Truth | None) -> float | None:
-    """The answer over a truth that is known exactly and is neither 0 nor infinite."""
+    """The answer over an exact truth; None without the two, or for a truth of 0 or ∞.
+
+    Not a number where it is not between 0 and 10^6, so that it agrees with no factor.
+    """
     value = answer.finite
     if value is None or truth is None or not truth.exact or not 0 < truth.lower < math.inf:
         return None
