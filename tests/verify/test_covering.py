@@ -244,6 +244,24 @@ def test_a_name_has_to_fit_a_second_point():
     assert matching.matched(oracle, ask, one / 2, [(second, two / 3)]) is None
 
 
+def test_a_count_that_is_ignored_has_its_name_at_two_runs_and_at_five():
+    """Of two runs one is left, as of one run too few; of two parts of two runs each two are."""
+    oracle, part = Oracle(), gaussian("1.3", "0.5")
+    two, five = (Ask("rdp", (replace(part, count=count),), "3") for count in (2, 5))
+    single, four = (
+        Fraction(float(oracle.truth(replace(two, parts=(replace(part, count=count),))).upper))
+        for count in (1, 4)
+    )
+    either = "count ignored or one run too few"
+    assert matching.matched(oracle, two, single, [(five, single)]) == either
+    assert matching.matched(oracle, two, single, [(five, four)]) == either
+    assert matching.matched(oracle, five, single, [(two, single)]) == "count ignored"
+    both = replace(two, parts=tuple(replace(gaussian(s, "0.5"), count=2) for s in ("1.3", "2.7")))
+    ignored = replace(both, parts=tuple(replace(part, count=1) for part in both.parts))
+    value = Fraction(float(oracle.truth(ignored).upper))
+    assert matching.matched(oracle, both, value) == "count ignored"
+
+
 def test_large_numbers_of_runs_have_a_truth_at_once():
     for ask in islice((a for a in asked() if any(p.count > 2**24 for p in a.parts)), 8):
         assert Oracle().truth(ask) is not None
