@@ -15,12 +15,13 @@ from symacct.verify.judging.bounds import Bound, ends, nearest_float32
 from symacct.verify.judging.truth import SAMPLINGS, Oracle, readings, relation_of, step
 from symacct.verify.peer.protocol import Ask, AskedPart
 
-#: Relative distance up to which two float64 computations of one formula are taken for the same.
+#: Relative distance up to which two float64 computations of one formula are taken for the same: a
+#: larger one lets a formula fit by chance, a smaller one misses sums that were rounded on the way.
 SAME = Fraction(1, 10**9)
 
 
 def same(value: Fraction, bounds: tuple[Bound, Bound], allowed: Fraction = SAME) -> bool:
-    """Is the value one of the enclosed ones, but for rounding?"""
+    """low (1 − allowed) <= value <= high (1 + allowed); False where low is ∞."""
     low, high = bounds
     return low != float("inf") and low * (1 - allowed) <= value <= high * (1 + allowed)
 
@@ -28,10 +29,11 @@ def same(value: Fraction, bounds: tuple[Bound, Bound], allowed: Fraction = SAME)
 def matched(
     oracle: Oracle, ask: Ask, value: Fraction, beside: Sequence[tuple[Ask, Fraction]] = ()
 ) -> str | None:
-    """Names the formula whose value this is, theorems first; None if none is known.
+    """Names the first of the `candidates` whose value this is, up to SAME; None if none is.
 
-    The formula has to give the values `beside` too. Of the truth itself none is named: a mistake
-    that changes nothing explains nothing.
+    It has to give the values `beside`, each at its own question, too. None also for kinds of
+    question but "rdp", for the value 0, and for an exact truth itself: a mistake that changes
+    nothing explains nothing.
     """
     if ask.kind != "rdp" or value == 0:
         return None
@@ -45,7 +47,7 @@ def matched(
 def _gives(oracle: Oracle, name: str, ask: Ask, value: Fraction) -> bool:
     """Is the value at this question that of the formula too?
 
-    Where two names are one number they are one: either may be the one that is said.
+    Of a name "A or B", two formulas of one number elsewhere, either may be the one here.
     """
     alike = set(name.split(" or "))
     enclosures = (
@@ -55,7 +57,10 @@ def _gives(oracle: Oracle, name: str, ask: Ask, value: Fraction) -> bool:
 
 
 def proves(name: str, ask: Ask) -> bool:
-    """Is this theorem an upper bound of what is asked, under its relation?"""
+    """Is this a proved theorem, no lower bound, and exactly about the question's adjacency?
+
+    Whether it is about the mechanisms asked is not looked at. False for an unknown name.
+    """
     try:
         theorem = theorem_registry.named(name)
     except SymacctError:
@@ -65,7 +70,11 @@ def proves(name: str, ask: Ask) -> bool:
 
 
 def claimed(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
-    """The certified value of the theorem that a peer names; None if it does not speak."""
+    """Encloses the value at a question about RDP of the theorem that a peer names, proved or not.
+
+    None for another kind of question, for an unknown name, and where the theorem has no value:
+    no part is sampled as it is about, the order is beyond 4096, or it does not hold there.
+    """
     if ask.kind != "rdp":
         return None
     try:
@@ -76,7 +85,11 @@ def claimed(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
 
 
 def candidates(oracle: Oracle, ask: Ask) -> Iterator[tuple[str, tuple[Bound, Bound]]]:
-    """Yields (name, enclosure) of every formula that a value is compared with."""
+    """Yields (name, enclosure of its value) of every formula that an RDP is compared with.
+
+    First theorems about the samplings, then likely mistakes, then theorems about every curve. A
+    mistake at which nothing changes is left out, as is all that has no value.
+    """
     names = [t.name for t in theorem_registry.theorems() if t.status == theorem_registry.PROVED]
     specific = [name for name in names if not name.startswith(_GENERIC)]
     yield from _theorems(oracle, ask, [*specific, *_WITH_OPTIONS])
@@ -91,16 +104,19 @@ def candidates(oracle: Oracle, ask: Ask) -> Iterator[tuple[str, tuple[Bound, Bou
     yield from _theorems(oracle, ask, [name for name in names if name not in specific])
 
 
-#: What holds for every curve names no formula of its own: tried last.
+#: How the names of theorems begin that hold for every curve: they explain the least.
 _GENERIC = ("VEH14", "WBK19-C10")
-#: Beyond, sums over all orders below take minutes.
+#: The largest order at which a theorem is evaluated: above it, sums over all orders below take
+#: minutes, and no theorem is named.
 _LARGEST_ORDER = 4096
+#: Approximations that accountants compute, at the number of terms τ that their paper proposes.
 _WITH_OPTIONS = ("ZW19-T11:tau=50", "ZW19-T20:tau=50")
 
 
 def _theorems(
     oracle: Oracle, ask: Ask, names: list[str]
 ) -> Iterator[tuple[str, tuple[Bound, Bound]]]:
+    """Yields (name, enclosure) of those of the theorems that have a value."""
     for name in names:
         bounds = _by_theorem(oracle, ask, name)
         if bounds is not None:
@@ -108,6 +124,7 @@ def _theorems(
 
 
 def _by_theorem(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
+    """Encloses the theorem's value for both readings of the question; None where it has none."""
     if not any(_is_of(name, part) for part in ask.parts) or Fraction(ask.at) > _LARGEST_ORDER:
         return None
     try:
@@ -118,7 +135,10 @@ def _by_theorem(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | No
 
 
 def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
-    """Adds up the theorem's values of the parts it is about and the best values of the others."""
+    """Adds up the theorem's values of the parts it is about and the best values of the others.
+
+    Raises the SymacctError of a part without a value.
+    """
     low: Bound = Fraction(0)
     high: Bound = Fraction(0)
     for part in ask.parts:
@@ -133,14 +153,17 @@ def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
 
 
 def _is_of(name: str, part: AskedPart) -> bool:
-    """Is the theorem about this part's sampling? Of a composition it says what it is about."""
+    """Is the theorem about operations of this part's sampling? Never where nothing is sampled."""
     if part.sampling == "none":
         return False
     return SAMPLINGS[part.sampling].__name__ in theorem_registry.named(name).operation
 
 
 def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
-    """Yields (name of a mistake, the ask whose truth it computes, a factor)."""
+    """Yields (name of a mistake, the question whose truth it computes, the factor of that truth).
+
+    Only for questions about RDP. The likeliest come first: the first that fits is named.
+    """
     alpha = Fraction(ask.at)
     parts = ask.parts
     if any(p.sampling != "none" for p in parts):
@@ -196,7 +219,7 @@ def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
 
 
 def _in_float32(ask: Ask) -> Iterator[tuple[str, Ask, int]]:
-    """With one kind of number rounded to float32 before anything is computed."""
+    """Yields mistakes of one kind of number rounded to float32 before anything is computed."""
     parts = ask.parts
     noises = tuple(
         replace(p, parameters=tuple((name, float32(x)) for name, x in p.parameters)) for p in parts
@@ -208,7 +231,10 @@ def _in_float32(ask: Ask) -> Iterator[tuple[str, Ask, int]]:
 
 
 def float32(text: str) -> str:
-    """The float32 next to a number, exactly; the number itself where none is near."""
+    """The text of a number rounded to float32, in full; the text itself where that is no change.
+
+    So it is for float32 numbers, and for 0 and others outside of [2^−126, 2^127).
+    """
     number = Fraction(text)
     rounded = nearest_float32(number)
     if rounded in (None, number) or not 2.0**-126 <= abs(number) < 2.0**127:
@@ -217,4 +243,5 @@ def float32(text: str) -> str:
 
 
 def _each(parts: tuple[AskedPart, ...], **changes: Any) -> tuple[AskedPart, ...]:
+    """The parts, each with these fields changed."""
     return tuple(replace(part, **changes) for part in parts)
