@@ -40,26 +40,29 @@ from symacct.verify.peer.protocol import (
     AskedPart,
 )
 
-#: As far as a float64 goes.
+#: Significant digits of a truth, about those of a float64. Of this and all numbers below, smaller
+#: ones leave more answers undecided, and more take longer; no right answer becomes a finding.
 DIGITS = 14
-#: A search for the best order stops here: sound all the same, and said not to be proved the best.
-_LARGEST_ORDER = 4096
-#: Samples of fixed size are certified more slowly.
-_FIXED_SIZE_ORDER = 256
-_PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
-_LOWER_DIGITS, _LOWER_SIZE = 5, 2**24  # of a lower bound
+#: The largest orders that a search for the best one tries, of all and of samples of fixed size,
+#: whose orders take longer. Where it stops there, the ε or δ is sound and not `exact`.
+_LARGEST_ORDER, _FIXED_SIZE_ORDER = 4096, 256
+#: The limit `contour`, in bits, of an exact profile: some tenths of a second.
+_PROFILE_SIZE = 2**28
+#: Digits, and the limit `contour` in bits, of a lower bound of ε or δ.
+_LOWER_DIGITS, _LOWER_SIZE = 5, 2**24
 #: Bits of 1 − e^{−ε}(1 − δ), far more than a float64 has.
 _BITS = 120
-#: The names of the rate and of the number of runs that are asked for.
+#: The names of the symbols for the rate and for the number of runs that are asked for.
 _RATE, _COUNT = "gamma", "n"
-#: Of noise and rates, between two neighbours of so many digits; and of ρ and μ, searched for.
+#: Digits of a noise or rate, between two neighbours of so many; and those of ρ and μ.
 _NOISE_DIGITS, _SEARCHED = 7, 12
-#: What is asked of a node itself, and not of the accountant.
+#: How what the accountant has no method for is asked of a node.
 _OTHERS: dict[str, Callable[..., Any]] = {
     "rho": lambda m, digits: m.zcdp(digits),
     "mu": lambda m, digits: m.gdp(digits),
     "calibrate": calibrate,
 }
+#: The operation of each sampling of the protocol, but for "none".
 SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
     "poisson": PoissonSubsample,
     "without_replacement": SubsampleWithoutReplacement,
@@ -67,26 +70,34 @@ SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]]
 
 
 class Oracle:
-    """Computes and remembers certified truths of asks, for both readings of their parameters."""
+    """Computes and remembers certified truths of asks, for both readings of their parameters.
+
+    Its owner may set the time: `clock` in seconds, its reading `until` which all is answered, and
+    the seconds of processor time that the `longest` question takes. Nothing limits it at first.
+    """
 
     def __init__(self, digits: int = DIGITS) -> None:
+        """Takes the digits of an RDP or a conversion; the exact profile is asked to DIGITS."""
         self.accountant = Accountant(digits)
         self._truths: dict[Ask, Truth | None] = {}
-        #: When, by this clock, all is to be answered; and seconds of our own work for one number.
         self.clock: Clock = time.monotonic
         self.until = self.longest = math.inf
 
     def truth(self, ask: Ask) -> Truth | None:
-        """The enclosure for an ask; None where symacct has none."""
+        """The enclosure for both readings of a question; None where symacct has none of either.
+
+        None is remembered too, as after `longest` seconds; an OutOfTimeError is not.
+        """
         key = _canonical(ask)
         if key not in self._truths:
             self._truths[key] = self._both(key)
         return self._truths[key]
 
     def ask(self, what: str, *question: Any, **how: Any) -> Any:
-        """Computes one question by the accountant, within the time of one number.
+        """Computes one question by the accountant's method `what`, or by "rho", "mu", "calibrate".
 
-        LimitError where that takes longer than one number may, OutOfTimeError where all is over.
+        LimitError where that takes more than `longest` seconds, OutOfTimeError from `until` on;
+        other errors are those of the method.
         """
         # The clock goes no slower than this thread works, so that no question outlasts `until` by
         # more than what the peer works meanwhile.
@@ -107,10 +118,11 @@ class Oracle:
         return _OTHERS[what] if what in _OTHERS else getattr(self.accountant, what)
 
     def known(self, ask: Ask) -> Truth | None:
-        """The enclosure where it was asked for before."""
+        """What `truth` answered before; None, without any work, if it was not asked."""
         return self._truths.get(_canonical(ask))
 
     def _both(self, ask: Ask) -> Truth | None:
+        """The hull of the truths of both readings; None if one of them has none."""
         try:
             truths = [self._truth(reading) for reading in readings(ask)]
         except SymacctError:
@@ -118,7 +130,10 @@ class Oracle:
         return functools.reduce(Truth.hull, truths)
 
     def _truth(self, ask: Ask) -> Truth:
-        """Computes the truth of one reading by the method of its kind."""
+        """Computes the truth of one reading by the method of its kind, or raises a SymacctError.
+
+        Of ε and δ it is the exact profile, else between a lower bound and the improved conversion.
+        """
         if ask.kind == "rdp":
             return self._rdp(ask)
         if ask.kind in _OTHERS:
@@ -134,27 +149,30 @@ class Oracle:
         return Truth(self._lower_end(ask), self.by_method(ask, "improved", None).upper, False)
 
     def _smallest(self, ask: Ask) -> Truth:
-        """ρ or μ; of one that is known to be enough, nothing says that no smaller one is."""
+        """ρ or μ; from 0 where it is only known to be enough, as a smaller one may be."""
         enclosure = self.ask(ask.kind, node(ask), _SEARCHED)
         low, high = ends(enclosure)
         exactly = enclosure.claim.kind is Kind.EXACT
         return Truth(low if exactly else Fraction(0), high, exactly)
 
     def _just_enough(self, ask: Ask) -> Truth:
-        """Noise, a rate or runs: what is just enough lies between neighbours, by the profile."""
+        """Noise, a rate or runs that is just enough by the profile, or else by the conversion."""
         with contextlib.suppress(SymacctError):
             return self._calibrated(ask, "exact", None)
         return self.by_method(ask, "improved", None)
 
     def overspent(self, ask: Ask, value: Fraction, allowance: Fraction) -> bool:
-        """Is more than the ε asked for proved of so much noise, of such a rate or so many runs?"""
+        """Is ε > within (1 + allowance) proved of this noise, rate or number of runs?"""
         if ask.kind == "runs" and value < 1:
             return False
         truth = self.truth(_spent(ask, value))
         return truth is not None and truth.lower > Fraction(ask.within or 0) * (1 + allowance)
 
     def _calibrated(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
-        """Encloses a noise, rate or number of runs between neighbours of which one is enough."""
+        """Encloses a noise or rate between neighbours of which one is enough; of runs the largest.
+
+        `exact` says that no other proof or order allows a better one.
+        """
         exactly = conversion == "exact"
         if ask.kind in LARGEST and (end := self._at_the_end(ask, conversion, orders)) is not None:
             return end
@@ -169,7 +187,7 @@ class Oracle:
     def _at_the_end(
         self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None
     ) -> Truth | None:
-        """Decides whether no run at all, or the rate 1, is the answer; None between the ends."""
+        """The rate 1 where it is allowed, 0 runs where no run is; None for any other answer."""
         single, within = _spent(ask, Fraction(1)), Fraction(str(ask.within))
         known = (
             self.truth(single)
@@ -183,14 +201,14 @@ class Oracle:
         return Truth(Fraction(0), Fraction(0), known.exact) if ask.kind == "runs" else None
 
     def _lower_end(self, ask: Ask) -> Bound:
-        """What it is at least, whether a record is replaced or removed."""
+        """A lower bound of ε or δ under the question's relation; 0 where none is known."""
         with limits.limits(contour=_LOWER_SIZE):
             return _lower_or_zero(
                 lambda: self.ask(f"lower_{ask.kind}", node(ask), ask.at, _LOWER_DIGITS)
             )
 
     def _profile(self, ask: Ask) -> Truth | None:
-        """The exact profile, where the laws of the composition are known under this relation."""
+        """The exact profile's ε or δ; None where the laws are unknown or it takes too long."""
         try:
             with limits.limits(contour=_PROFILE_SIZE):
                 guarantee = self.ask(ask.kind, node(ask), ask.at, conversion="exact", digits=DIGITS)
@@ -199,6 +217,7 @@ class Oracle:
         return Truth(*ends(guarantee.asked), True) if guarantee.kind is Kind.EXACT else None
 
     def _rdp(self, ask: Ask) -> Truth:
+        """The exact RDP, or else between the best lower bound known and the best upper one."""
         m = node(ask)
         value = self.ask("rdp", m, ask.at)
         if value.claim.kind is Kind.EXACT:
@@ -208,7 +227,7 @@ class Oracle:
         return Truth(low, ends(value)[1], False)
 
     def _removed(self, ask: Ask) -> Bound:
-        """What removing a record costs at the same rate; it may be replaced by a dull one."""
+        """The exact RDP of removing a record at the same rate, <= that of replacing one; or 0."""
         parts = tuple(
             replace(attained, sampling="none" if attained.sampling == "none" else "poisson")
             for part in ask.parts
@@ -218,7 +237,11 @@ class Oracle:
         return _lower_or_zero(lambda: self.ask("rdp", node(removed), ask.at), (Kind.EXACT,))
 
     def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
-        """Computes ε or δ by one conversion over the orders (None for all), by the exact text."""
+        """Computes any of the kinds CONVERTED by one conversion, over the orders (None for all).
+
+        Only the reading by the exact text counts. `exact` says that the curve is exact and that
+        none of the orders gives a better answer. Raises the SymacctError of one without an answer.
+        """
         ask = _of_delta(ask) if ask.kind == "advantage" else ask
         if (mirrored := _mirrored(ask)) != ask:
             return _reflected(ask, self.by_method(mirrored, conversion, orders))
@@ -231,7 +254,7 @@ class Oracle:
         return Truth(*ends(guarantee.asked), known)
 
     def is_by_variation(self, ask: Ask, conversion: str) -> bool:
-        """Is the least over all orders the total variation's, which comes from the order 1?"""
+        """Is the best ε or δ over all orders that of the total variation, from the order 1?"""
         if ask.kind in BUDGETED:
             return False
         ask = _of_delta(ask) if ask.kind == "advantage" else _mirrored(ask)
@@ -241,12 +264,16 @@ class Oracle:
 
 
 def _largest_order(ask: Ask) -> int:
+    """The largest order that a search for the best one tries."""
     fixed = any(part.sampling == "without_replacement" for part in ask.parts)
     return _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
 
 
 def _spent(ask: Ask, value: Fraction) -> Ask:
-    """The question of its ε, with the answer filled in; of runs the whole number below it."""
+    """The question of ε, with the answer to one about noise, a rate or runs filled in.
+
+    A rate above 1 is 1, a number of runs is rounded down, and no orders are given.
+    """
     (part,) = ask.parts
     if ask.kind == "rate":
         part = replace(part, gamma=str(min(value, Fraction(1))))
@@ -269,7 +296,10 @@ def _mirrored(ask: Ask) -> Ask:
 
 
 def _reflected(ask: Ask, known: Truth) -> Truth:
-    """δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), as each pair has its mirror image beside it."""
+    """δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), as each pair has its mirror image beside it.
+
+    `ask` is at −ε < 0, and `known` encloses δ(ε).
+    """
     with precision(_BITS):
         shrink = BALL.exp(BALL.number(Fraction(ask.at)))
         low, high = map(rational, ends_of(shrink))
@@ -278,13 +308,16 @@ def _reflected(ask: Ask, known: Truth) -> Truth:
 
 
 def _canonical(ask: Ask) -> Ask:
-    """The question without the way it is written, about one of two relations."""
+    """The question that a truth is remembered by: without `how`, and of RDP without `orders`."""
     orders = None if ask.kind == "rdp" else ask.orders
     return replace(ask, adjacency=relation_of(ask), how=(), orders=orders)
 
 
 def relation_of(ask: Ask) -> str:
-    """A record that adds nothing is as good as none, in a sum and in a Poisson sample of one."""
+    """The relation that the truth is computed under: replace_special is taken for add_remove.
+
+    A record that adds nothing is as good as none, in a sum and in a Poisson sample of one.
+    """
     return "replace_one" if ask.adjacency == "replace_one" else "add_remove"
 
 
@@ -298,7 +331,7 @@ def _attaining(part: AskedPart) -> tuple[AskedPart, ...]:
     rho, xi = (Fraction(value) for _, value in part.parameters)
     parts = []
     if rho > 0:
-        # No larger, as it is rounded: a little less noise would be more than ρ.
+        # Rounded up: a little less noise than 1/√(2ρ) would be more than ρ.
         smallest = Fraction(math.nextafter(1 / math.sqrt(2 * rho), math.inf))
         sigma = str(smallest * (1 + Fraction(1, 10**15)))
         parts.append(replace(part, mechanism="Gaussian", parameters=(("sigma", sigma),)))
@@ -309,7 +342,7 @@ def _attaining(part: AskedPart) -> tuple[AskedPart, ...]:
 
 
 def _lower_or_zero(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tuple(Kind)) -> Bound:
-    """The lower end, or 0 where there is none of these kinds."""
+    """The lower end; 0 where the value raises a SymacctError or is of none of these kinds."""
     with contextlib.suppress(SymacctError):
         enclosure = value()
         return ends(enclosure)[0] if enclosure.claim.kind in kinds else Fraction(0)
@@ -317,7 +350,10 @@ def _lower_or_zero(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tup
 
 
 def readings(ask: Ask) -> list[Ask]:
-    """Returns the ask by its exact text, and with every number rounded to float64."""
+    """Lists the ask by its exact text, and with every number rounded to float64 if that differs.
+
+    A peer may read it either way. `how` and `orders` are left out, and a strategy stays exact.
+    """
     exactly = replace(ask, how=(), orders=None)
     as_floats = replace(
         exactly,
@@ -333,6 +369,7 @@ def readings(ask: Ask) -> list[Ask]:
 
 
 def _numbers(ask: Ask) -> list[str]:
+    """Lists the texts of all numbers that may be rounded, in a fixed order."""
     texts = filter(None, (ask.at, ask.within))
     return [*texts, *(text for part in ask.parts for text in part.numbers)]
 
@@ -350,7 +387,10 @@ def _nearest(text: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def step(part: AskedPart, relation: str, group: int = 1) -> Node:
-    """One run of a part under a relation, for groups of so many records, as a node."""
+    """One run of a part as a node, under a relation, for groups of so many records.
+
+    A noise or rate that is asked for is an open symbol.
+    """
     mechanism = _mechanism(part)
     m: Node = Compose({mechanism: part.inner}) if part.inner > 1 else mechanism
     if part.sampling == "none":
@@ -360,7 +400,7 @@ def step(part: AskedPart, relation: str, group: int = 1) -> Node:
 
 
 def _mechanism(part: AskedPart) -> Node:
-    """The mechanism itself; with a symbol in the place of the noise that is asked for."""
+    """The mechanism alone, with a symbol in the place of a noise that is asked for."""
     values: list[Any] = [exact(value) for _, value in part.parameters]
     if not values:
         values = [sympy.Symbol(MECHANISMS[part.mechanism][0], positive=True)]
@@ -372,10 +412,11 @@ def _mechanism(part: AskedPart) -> Node:
 
 
 def node(ask: Ask) -> Node:
-    """The composition asked about."""
+    """The composition asked about, with an open symbol for a noise, rate or number of runs."""
     relation = relation_of(ask)
     return Compose(*(_count(part) * step(part, relation, ask.group) for part in ask.parts))
 
 
 def _count(part: AskedPart) -> Any:
+    """The number of runs; an open symbol in the place of the 0 that asks for it."""
     return part.count or sympy.Symbol(_COUNT, integer=True, positive=True)
