@@ -25,10 +25,11 @@ def excess(
     given: bool = False,
     by_variation: bool = False,
 ) -> tuple[tuple[tuple[str, float], ...], str]:
-    """Splits an excess over the truth into RDP + conversion + order grid + series.
+    """Splits value − truth into named parts, and writes a sentence about the peer's largest one.
 
-    With a sentence about the largest part that is the peer's own; of orders that were `given` only
-    the last part is.
+    `methods` are the best by RDP, that by the declared conversion, and that over the peer's grid of
+    orders, None if it is unknown. RDP, a part where the truth is exact, is not the peer's own; of
+    orders that were `given` only the last part is.
     """
     best, every, grid = methods
     known = truth is not None and truth.exact
@@ -49,6 +50,7 @@ def _minus(a: Bound, b: Bound) -> float:
 
 
 def _mostly(split: list[tuple[str, float]], every: Bound) -> str:
+    """Writes a sentence about the largest part but RDP; `every` is the best over all orders."""
     parts = [row for row in split if row[0] != "RDP"]
     name, part = max(parts, key=lambda row: row[1])
     every = every if name == "order grid" else math.inf
@@ -61,7 +63,7 @@ def _mostly(split: list[tuple[str, float]], every: Bound) -> str:
 
 # --- the verdict
 
-#: The worst first.
+#: The worst first: `fail_on` names the mildest that fails, and findings are ranked by their place.
 VERDICTS = (
     "unsound", "negative", "zero", "nan", "inf", "exception",
     "wrong-formula", "inconsistent", "slow", "loose",
@@ -70,17 +72,20 @@ VERDICTS = (
 SYMPTOM = "inconsistent"
 #: The law that a peer breaks whose answers change from one time to the next.
 CHANCE = "one question has one answer"
-#: Relative distance from the truth up to which a float64 computation is taken to be right.
+#: Relative distance from the truth up to which a float64 computation is taken to be right. A larger
+#: one lets unsound answers pass, a smaller one makes rounding a finding.
 ALLOWANCE = Fraction(1, 10**9)
-#: ε and δ over a finite grid of orders are never the smallest: loose from this factor on.
+#: ε, δ, noise, rates and runs over a finite grid of orders are never the best: loose from this
+#: factor on. It plays no part in what is unsound.
 LOOSE = Fraction(101, 100)
-#: ε is a difference of terms of size ten and more: rounding them moves it by this.
+#: ε is a difference of terms of size ten and more: rounding them moves it by this, in nats.
 _CANCELLED = Fraction(1, 10**13)
-#: Seconds of work from which on an answer is called slow: most take milliseconds.
+#: Seconds of the peer's work from which on an answer is called slow: most take milliseconds.
 _SLOW_SECONDS = 2.0
-#: Nobody asks for a smaller δ: by how much it is too large there is no headline.
+#: Added to a loose δ and to its truth before their ratio ranks it: a smaller δ matters to nobody.
 _NO_DELTA = Fraction(1, 10**12)
-#: Below it float64 has few digits or none.
+#: Below it float64 has few digits or none: of a truth that small no answer is too small, but for a
+#: negative one, and no ε or δ that small is loose.
 _TINY = Fraction(1, 2**1000)
 _OVERSPENT = "this is more than the ε and δ allow"
 #: Of an answer that no order gives by the conversion, and that is no less than the truth.
@@ -98,9 +103,9 @@ class Finding:
     formula: str | None = None
     #: Beyond what rounding numbers of size one to float64 explains (True where not numeric).
     beyond_rounding: bool = True
-    #: Below every value that is proved: what fails a run.
+    #: On the unsafe side of every value that is proved, above it for a rate and runs: fails a run.
     below: bool = False
-    #: Smaller than what the peer says that it computes.
+    #: On the unsafe side of what the theorem or conversion that the peer names gives.
     short: bool = False
     #: ε or δ of a peer that goes through RDP.
     converted: bool = False
@@ -117,7 +122,10 @@ class Finding:
 
     @property
     def ratio(self) -> float | None:
-        """The value over the end of the truth that it is on the wrong side of."""
+        """The value over the lower end of the truth if it is below that, else over the upper one.
+
+        None without both, and over ∞; over 0 it is ±∞, or 1 for the value 0.
+        """
         value, truth = self.answer.finite, self.truth
         if value is None or truth is None:
             return None
@@ -128,7 +136,7 @@ class Finding:
 
     @property
     def severity(self) -> float:
-        """How far off, to order findings of one verdict: |log ratio|; of a δ no one has, hardly."""
+        """How far off: |log ratio|, ∞ for a ratio <= 0 or ∞; the answer's seconds without one."""
         ratio = self.ratio
         if self.verdict == "loose" and self.ask.kind == "delta":
             value, truth = self.answer.finite, self.truth
@@ -139,7 +147,7 @@ class Finding:
         return math.inf if ratio <= 0 or math.isinf(ratio) else abs(math.log(ratio))
 
 
-#: The finding at a question, None where its answer is right; OutOfTimeError where it is too late.
+#: Asks a question again: a finding, or None where there is none; OutOfTimeError when it is late.
 Probe = Callable[[Ask], Finding | None]
 
 
@@ -151,7 +159,7 @@ def _quotient(a: Fraction, b: Fraction) -> float:
 
 @dataclass(frozen=True)
 class _Case:
-    """One finite answer beside its truth."""
+    """One finite answer beside its truth; `converted` of a peer that goes through RDP."""
 
     ask: Ask
     answer: Answer
@@ -162,11 +170,11 @@ class _Case:
 
     @property
     def below_upper(self) -> bool:
-        """Is it less than every proved bound, by more than rounding?"""
+        """Is it below the truth's upper end by more than the allowance?"""
         return bool(self.value < self.truth.upper * (1 - self.allowance))
 
     def finding(self, verdict: str, right: Bound | None = None, **more: Any) -> Finding:
-        """A finding; `right` is the number that rounding might have led away from."""
+        """A finding; `right`, from which rounding might have led away, sets `beyond_rounding`."""
         if right is not None and right != math.inf:
             gap = abs(self.value - Fraction(right))
             more["beyond_rounding"] = not explained_by_rounding(self.ask, gap, Fraction(right))
@@ -175,7 +183,7 @@ class _Case:
 
 @dataclass(frozen=True)
 class Count:
-    """The answers and judged answers of one kind; `refused` if the peer offers none after all."""
+    """How many questions of one kind were answered and judged; `refused` if all were refused."""
 
     name: str
     answered: int
@@ -184,13 +192,13 @@ class Count:
 
 
 def _declined(ask: Ask, answer: Answer) -> bool:
-    """Is it an error or ∞ at the end of what may be asked? That claims nothing."""
+    """Is it an error or ∞, in time, at the end of what may be asked? That claims nothing."""
     nothing = answer.error is not None or answer.value == math.inf
     return nothing and not answer.late and ask.is_at_an_end
 
 
 def _is_about(ask: Ask, row: Support, kind: str) -> bool:
-    """Is it a plain question of this row?"""
+    """Is it about one part, of this kind and of the row's mechanism, sampling and adjacency?"""
     (part, *more) = ask.parts
     same = part.mechanism == row.mechanism and part.sampling == row.sampling
     return same and not more and (ask.kind, ask.adjacency) == (kind, row.adjacency)
@@ -204,7 +212,7 @@ class Judge:
         self.hello = hello
         #: Relative distance from the truth up to which an answer is taken to be right.
         self.allowance = allowance
-        # An answer that is looked at again, as beside its neighbours, is one.
+        # These are sets of (question, value or error), so that an answer judged again counts once.
         #: Answers below the truth by no more than the allowance, and by what share at most.
         self.within_rounding: set[tuple[Ask, object]] = set()
         self.worst_within = 0.0
@@ -216,7 +224,10 @@ class Judge:
         self.undecided: set[tuple[Ask, object]] = set()
 
     def judge(self, ask: Ask, answer: Answer) -> Finding | None:
-        """Judges one answer; None where it is right or claims nothing."""
+        """Judges one answer, and counts it; None where it is right, claims nothing or is undecided.
+
+        A late answer is slow, unless its number is a finding; any other error is an exception.
+        """
         if answer.unsupported is not None or _declined(ask, answer):
             self.refused.add(ask)
             return None
@@ -231,7 +242,7 @@ class Judge:
         return (self._of_number(ask, answer, content) if answer.value is not None else None) or slow
 
     def _of_number(self, ask: Ask, answer: Answer, content: object) -> Finding | None:
-        """Judges a number, whenever it came."""
+        """Judges a number, whenever it came, and counts it as judged unless it is undecided."""
         if self.as_claimed(ask, answer) or self._as_converted(ask, answer):
             self.judged.add((ask, content))
             return None
@@ -241,31 +252,31 @@ class Judge:
             return self._without_truth(ask, answer, value)
         if isinstance(value, float):
             return self._not_finite(ask, answer, value, truth)
-        converted = ask.kind in CONVERTED and self._has_method
+        converted = ask.kind in CONVERTED and self._has_conversion
         finding = self._number(_Case(ask, answer, value, truth, self.allowance, converted))
         if finding is not None or (ask, content) not in self.undecided:
             self.judged.add((ask, content))
         return finding
 
     def every(self, ask: Ask, answer: Answer) -> list[Finding | None]:
-        """The finding on an answer; those on each of the values where they are of a batch."""
+        """Judges an answer; of one to several orders at once, its value at each of them."""
         orders = ask.orders if answer.values and ask.orders else (ask.at,)
         asks = [replace(ask, at=order) for order in orders]
         return [self.judge(single, answer.of(single)) for single in asks]
 
     @property
     def kinds(self) -> list[tuple[Support, str]]:
-        """What the peer offers: its rows, and what may be asked of each."""
+        """Lists (row, kind) of all kinds of question that the peer offers."""
         return [(row, kind) for row in self.hello.supports for kind in row.asks]
 
     def count(self, row: Support, kind: str) -> Count:
-        """How many questions of one kind were answered, and could be judged."""
+        """Counts the questions of one row and kind that were answered, and that were judged."""
         sampling = row.sampling.replace("_", " ")
         name = f"{kind} of {row.mechanism} ({sampling}), {row.adjacency.replace('_', '/')}"
         return self._count(name, lambda ask: _is_about(ask, row, kind))
 
     def count_composed(self, kind: str) -> Count:
-        """How many questions of unlike parts were answered, and could be judged."""
+        """Counts the questions of a kind about unlike parts that were answered, and judged."""
         return self._count(
             f"{kind} of compositions", lambda ask: ask.kind == kind and len(set(ask.parts)) > 1
         )
@@ -278,7 +289,7 @@ class Judge:
         return Count(name, answered, judged, not answered and any(map(is_of_kind, self.refused)))
 
     def as_claimed(self, ask: Ask, answer: Answer) -> bool:
-        """Is it the value of the proved bound that the peer names? Then the truth is no more."""
+        """Is it the value of the proved bound of RDP that the peer names? Then truth is no more."""
         value, name = answer.finite, answer.claims
         if value is None or name is None or not matching.proves(name, ask):
             return False
@@ -287,11 +298,14 @@ class Judge:
         return bounds is not None and matching.same(value, bounds, allowed)
 
     def _as_converted(self, ask: Ask, answer: Answer) -> bool:
-        """Is the value what the conversion proves, and no more than RDP gives?"""
-        if answer.finite is None or ask.kind not in CONVERTED or not self._has_method:
+        """Is the value no better than the declared conversion proves, and not loose?
+
+        Then it is right, and no truth is computed. False where no conversion is declared.
+        """
+        if answer.finite is None or ask.kind not in CONVERTED or not self._has_conversion:
             return False
         try:
-            best, by_rdp = self._methods(ask)
+            best, by_rdp = self._best_by_rdp(ask)
         except SymacctError:
             return False
         if ask.kind in LARGEST:
@@ -299,15 +313,19 @@ class Judge:
             return answer.finite <= best.lower * (1 + self.allowance) and not few
         return best.upper * (1 - self.allowance) <= answer.finite <= by_rdp.upper * LOOSE
 
-    def _methods(self, ask: Ask) -> tuple[Truth, Truth]:
-        """The best of the conversion that the peer declares, and the best that RDP gives."""
+    def _best_by_rdp(self, ask: Ask) -> tuple[Truth, Truth]:
+        """The best by the declared conversion, and by the improved one, each over all orders.
+
+        Where the question gives orders, both are the first over these. Raises SymacctErrors.
+        """
         best = self.oracle.by_method(ask, str(self.hello.conversion), ask.orders)
         return best, best if ask.orders else self.oracle.by_method(ask, "improved", None)
 
     def complete(self, finding: Finding, beside: Sequence[tuple[Ask, Fraction]] = ()) -> Finding:
-        """Completes a finding with its formula, whether it is proved, and its excess in parts.
+        """Adds the truth, and the excess in parts if it is loose, or else the formula that it is.
 
-        The formula is one that explains the values `beside` too.
+        The formula is one that explains the values `beside` too. Of a wrong formula for ε, δ and
+        the like, `below` is decided again. Without a finite value only the truth is added.
         """
         if finding.truth is None:
             finding = replace(finding, truth=self.oracle.truth(finding.ask))
@@ -323,7 +341,7 @@ class Judge:
         return replace(finding, formula=formula, below=below)
 
     def _without_truth(self, ask: Ask, answer: Answer, value: Bound) -> Finding | None:
-        """Judges a value of which no truth is known: by its sign, or by what it overspends."""
+        """Judges a value of which no truth is known: nan, negative, or proved to overspend ε."""
         largest = ask.kind in LARGEST
         if isinstance(value, float) and math.isnan(value):
             return Finding("nan", ask, answer)
@@ -335,7 +353,7 @@ class Judge:
         return Finding("unsound", ask, answer, below=True, note=_OVERSPENT) if overspent else None
 
     def _not_finite(self, ask: Ask, answer: Answer, value: float, truth: Truth) -> Finding | None:
-        """Judges an infinite or undefined value."""
+        """Judges inf, −inf or nan; inf is right where the truth may be beyond float64."""
         if math.isnan(value):
             return Finding("nan", ask, answer, truth)
         largest = ask.kind in LARGEST
@@ -355,13 +373,16 @@ class Judge:
         if low is not None:
             return low
         if case.ask.kind in CONVERTED:
-            return self._by_method(case)
+            return self._against_conversion(case)
         if case.below_upper and not case.truth.exact:
             return self._between(case)
         return self._above(case)
 
     def _below(self, case: _Case) -> Finding | None:
-        """Judges a value below a certified lower bound of the truth."""
+        """Judges a value below a certified lower bound of the truth; None for any other.
+
+        None too within the allowance, which is counted, and for noise not proved to be too little.
+        """
         value, lower = case.value, Fraction(case.truth.lower)
         if value >= lower or (value >= 0 and lower < _TINY):
             return None  # the second is what float64 has no number for
@@ -379,9 +400,9 @@ class Judge:
         return case.finding(verdict, lower, below=True, note=note)
 
     def _between(self, case: _Case) -> Finding | None:
-        """Below every proved bound, above the lower bound: a theorem, or nothing known.
+        """Judges a value between the bounds by the theorem that the peer names; else undecided.
 
-        A better bound than ours may well be proved: of that nothing is said, and it is counted.
+        A better bound than ours may well be proved.
         """
         finding = self._not_as_claimed(case)
         if finding is None:
@@ -389,6 +410,7 @@ class Judge:
         return finding
 
     def _above(self, case: _Case) -> Finding | None:
+        """Judges a value above the truth, right within the allowance, by the theorem it claims."""
         if case.value <= case.truth.upper * (1 + self.allowance):
             return None
         bounds = self._claimed(case)
@@ -397,12 +419,12 @@ class Judge:
         return self._not_as_claimed(case) or case.finding("loose", case.truth.upper)
 
     def _claimed(self, case: _Case) -> tuple[Bound, Bound] | None:
-        """The value of the theorem that the peer names, if it names one that speaks."""
+        """The value of the theorem that the peer names; None without one that has a value."""
         name = case.answer.claims
         return None if name is None else matching.claimed(self.oracle, case.ask, name)
 
     def _not_as_claimed(self, case: _Case) -> Finding | None:
-        """Judges a value that is not that of the theorem that the peer names."""
+        """A wrong formula, unless the value is the claimed theorem's or none is claimed."""
         bounds = self._claimed(case)
         if bounds is None or matching.same(case.value, bounds):
             return None
@@ -415,7 +437,10 @@ class Judge:
         return case.finding("wrong-formula", bounds[0], below=below, short=short, note=note)
 
     def _largest(self, case: _Case) -> Finding | None:
-        """Judges a rate or a number of runs: larger than the ε and δ allow is unsound."""
+        """Judges a rate or a number of runs: larger than the ε and δ allow is unsound.
+
+        Above the truth without a proof of that it is undecided; LOOSE below it, it is loose.
+        """
         ask, value, truth = case.ask, case.value, case.truth
         if value < 0:
             return case.finding("negative")
@@ -425,9 +450,9 @@ class Judge:
             self.undecided.add((ask, value))
             return None
         by_rdp = truth
-        if self._has_method:
+        if self._has_conversion:
             try:
-                best, by_rdp = self._methods(ask)
+                best, by_rdp = self._best_by_rdp(ask)
             except SymacctError:
                 return None
             if self._is_true(case):
@@ -442,17 +467,22 @@ class Judge:
     # --- ε, δ and the least noise
 
     @property
-    def _has_method(self) -> bool:
+    def _has_conversion(self) -> bool:
+        """Does the peer declare a conversion from RDP?"""
         return self.hello.conversion not in (None, "none")
 
-    def _by_method(self, case: _Case) -> Finding | None:
-        """Judges ε, δ or noise against the conversion that the peer declares."""
+    def _against_conversion(self, case: _Case) -> Finding | None:
+        """Judges ε, δ or noise, not below the truth, against the conversion that the peer declares.
+
+        Better than it gives is a wrong formula, unless it is the truth; LOOSE times the best by RDP
+        is loose, or times the truth if no conversion is declared. None where RDP has no answer.
+        """
         ask, value, truth = case.ask, case.value, case.truth
-        if not self._has_method:
+        if not self._has_conversion:
             loose = value > truth.upper * LOOSE and value > _TINY
             return case.finding("loose") if loose else None
         try:
-            best, by_rdp = self._methods(ask)
+            best, by_rdp = self._best_by_rdp(ask)
         except SymacctError:
             return None
         if self._is_true(case):
@@ -461,14 +491,14 @@ class Judge:
         # `exact` says that no order does better, by a proof; otherwise another order may.
         proved = best.lower * (1 - self.allowance) - cancelled
         if best.exact and value < proved and best.lower > _TINY:
-            return self._below_method(case, best)
+            return self._below_conversion(case, best)
         # An accountant that goes through RDP is held against the best that RDP gives.
         if value <= by_rdp.upper * LOOSE or value <= _TINY:
             return None
         return replace(case, truth=Truth(truth.lower, by_rdp.upper, False)).finding("loose")
 
     def _is_true(self, case: _Case) -> bool:
-        """Is the answer the smallest (or, of a rate and of runs, the largest) that is true?
+        """Is the answer an exact truth, up to the allowance?
 
         A peer may know it of some mechanisms, whatever conversion it declares for the others.
         """
@@ -477,7 +507,7 @@ class Judge:
         return truth.exact and low - cancelled <= case.value <= high + cancelled
 
     def _split(self, finding: Finding, value: Fraction) -> Finding:
-        """Splits the excess of a loose ε or δ into conversion, order grid and series."""
+        """Adds what `excess` gives to a loose ε, δ or noise; nothing where a method fails."""
         ask, conversion = finding.ask, str(self.hello.conversion)
         try:
             methods = (
@@ -493,13 +523,19 @@ class Judge:
         return replace(finding, split=split, note=note)
 
     def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
+        """The best over the orders above 1 of the question, or of the peer; None if unknown."""
         orders = ask.orders or self.hello.default_orders
         if orders is None or isinstance(orders, str):
             return None
         usable = [order for order in orders if Fraction(order) > 1]
         return self.oracle.by_method(ask, conversion, usable) if usable else None
 
-    def _below_method(self, case: _Case, best: Truth) -> Finding | None:
+    def _below_conversion(self, case: _Case, best: Truth) -> Finding | None:
+        """A wrong formula: ε, δ or noise below the `best` that the declared conversion gives.
+
+        None where the total variation proves it. The finding is short, and `below` is left to
+        `complete`; its truth ends at `best`.
+        """
         if self._by_total_variation(case.ask, case.value):
             return None
         low = decimal_text(best.lower, False, 12)
@@ -509,9 +545,10 @@ class Judge:
         return case.finding("wrong-formula", short=True, note=note)
 
     def _below_every_conversion(self, ask: Ask, value: Fraction) -> bool:
-        """Is the value below what any conversion of one order makes of the best proved curve?
+        """Is the value better than the optimal conversion makes of the best proved curve?
 
-        Where the truth itself is known, only what is below the truth is below what is proved.
+        By more than the allowance; above it for a rate and runs. False where the exact truth is
+        known, to which `judge` has held the value, and where the conversion has no answer.
         """
         truth = self.oracle.truth(ask)
         if truth is not None and truth.exact:
@@ -525,7 +562,10 @@ class Judge:
         return bool(value < optimal.lower * (1 - self.allowance))
 
     def _by_total_variation(self, ask: Ask, value: Fraction) -> bool:
-        """Does the total variation prove it, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?"""
+        """Does the total variation prove it, which is <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?
+
+        It proves a δ, or an advantage, no smaller, and ε = 0 at a δ no smaller; never a noise.
+        """
         if ask.kind == "noise":
             return False
         divergence = self.oracle.truth(replace(ask, kind="rdp", at="1", orders=None))
@@ -541,15 +581,17 @@ class Judge:
 
 
 def _few(ask: Ask, value: Fraction, known: Truth) -> bool:
-    """Is it less than what is known to be allowed, of runs by more than one?"""
+    """Is a rate, or a number of runs + 1, times LOOSE less than what is proved to be allowed?"""
     return bool((value + (ask.kind == "runs")) * LOOSE < known.lower)
 
 
 def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction, bits: int = 53) -> bool:
-    """Could rounding log A, or a moment near 1, to float64 (or float32) explain this error?
+    """gap <= 64 max(α, 8) max(k, (α − 1) size) 2^{−bits}/(α − 1), for an RDP of k runs in all
 
-    An accountant that forms A itself, or its logarithm from terms near 1, errs by a few units of
-    2^−53 times the number of its terms: by that much over α − 1 in ε(α), for each run.
+    Then rounding to so many bits could explain an answer at this absolute distance `gap` from the
+    right value `size` >= 0: an accountant that forms a moment A, or log A from terms near 1, errs
+    in log A = (α − 1) ε(α) by a few units of 2^−53 for each of its terms, in every run. Always
+    False for other kinds of question and at the order 1.
     """
     if ask.kind != "rdp" or Fraction(ask.at) == 1:
         return False
@@ -563,7 +605,11 @@ def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction, bits: int = 5
 def sum_law(
     ask: Ask, answer: Answer, runs: list[Exchange], allowance: Fraction = ALLOWANCE
 ) -> Finding | None:
-    """Judges the RDP of a composition against the sum of the peer's own single runs."""
+    """Judges the RDP of a composition against the sum of the peer's own single runs.
+
+    `runs` has one exchange for each part of `ask`, in its order; each counts `part.count` times.
+    None within the allowance, and where a number is not finite.
+    """
     if answer.finite is None or any(run.finite is None for _, run in runs):
         return None
     values = [run.finite or Fraction() for _, run in runs]
