@@ -10,12 +10,14 @@ from pathlib import Path
 from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting.report import PlottedError, Report, stored
 
-#: A box spans a decade of each; what is not sampled has no rate.
+#: The mechanism with its sampling, and the decades (powers of ten) of noise, rate and α − 1.
 Box = tuple[str, int, int | None, int]
-_LOWEST_DECADE = -17  # of α − 1 where α = 1
+#: The decade of 0, such as that of α − 1 at the order 1.
+_LOWEST_DECADE = -17
 
 
 def _box(point: PlottedError) -> Box:
+    """The box of a point; what is not sampled has no rate."""
     part = point.ask.parts[0]
     rate = None if point.gamma is None else _decade(point.gamma)
     label = f"{part.mechanism}, {part.sampling.replace('_', ' ')}"
@@ -23,7 +25,7 @@ def _box(point: PlottedError) -> Box:
 
 
 def boxes(points: Iterable[PlottedError]) -> dict[Box, PlottedError]:
-    """The worst point of each box, by mechanism, noise, rate and order."""
+    """The point of each box with the most ulps, or the first of several; sorted as text by box."""
     worst: dict[Box, PlottedError] = {}
     for point in points:
         kept = worst.setdefault(_box(point), point)
@@ -33,11 +35,12 @@ def boxes(points: Iterable[PlottedError]) -> dict[Box, PlottedError]:
 
 
 def _decade(x: float) -> int:
+    """⌊log₁₀ x⌋ for x > 0."""
     return math.floor(math.log10(x)) if x > 0 else _LOWEST_DECADE
 
 
 def table(report: Report) -> str:
-    """The map as a table in Markdown, the worst boxes first."""
+    """The map of this run as a table in Markdown, a row for each box, the worst first."""
     head = "| noise | parameter from | rate from | α − 1 from | largest error, ulp | at |"
     rows = [f"# {report.peer} {report.version}", "", head, "| --- " * 6 + "|"]
     worst_first = sorted(boxes(report.points).items(), key=lambda item: -item[1].ulps)
@@ -49,7 +52,10 @@ def table(report: Report) -> str:
 
 
 def replayed(file: str) -> list[PlottedError]:
-    """Reads the worst cases of earlier runs; none where there is no file yet."""
+    """Reads the worst cases that `grown` wrote, their relative error as 0; none without a file.
+
+    StoredError for a file that holds something else.
+    """
     if not Path(file).exists():
         return []
     return stored(
@@ -63,7 +69,10 @@ def replayed(file: str) -> list[PlottedError]:
 
 
 def grown(before: Sequence[PlottedError], report: Report) -> str:
-    """The replay file with what this run found worse, or in boxes that had nothing yet."""
+    """The text of the replay file: the worst of each box, in this run and `before`.
+
+    A case of an earlier run stays until a worse one replaces it, also if it is mended.
+    """
     kept = boxes([*before, *report.points]).values()
     rows = [{"ulps": point.ulps, "ask": point.ask.kind, **point.ask.parameters()} for point in kept]
     return json.dumps({"peer": report.peer, "worst": rows}, indent=1, ensure_ascii=False)
