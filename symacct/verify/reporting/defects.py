@@ -13,9 +13,9 @@ from symacct.verify.peer.protocol import ADJACENCIES, ENDS, LARGEST, SAMPLINGS, 
 # --- findings of one kind
 
 
-#: The order beyond which many peers have no table.
+#: The order beyond which many peers have no table. Orders on either side of it are counted apart.
 _LARGE = 4096
-#: Both ends of the axis of orders.
+#: The names of both ends of the axis of orders.
 NEAR_1, BEYOND = "near 1", f"beyond {_LARGE}"
 
 
@@ -25,9 +25,11 @@ class Cluster:
 
     worst: Finding
     probe: Probe
+    #: How many findings were counted.
     count: int = 1
+    #: What is shown in the place of the worst: at a simpler question, or completed.
     simple: Finding | None = None
-    #: A new process, asked nothing else, gives the worst answer again.
+    #: A new process, asked nothing else, gives the worst answer again; False if it was not tried.
     alone: bool = False
     #: The same in every run that finds the same kind.
     identity: str = ""
@@ -39,11 +41,11 @@ class Cluster:
 
     @property
     def is_simpler(self) -> bool:
-        """Is it shown at another question than the worst, which says all?"""
+        """Is it shown at another question than the worst, and not after an earlier one?"""
         return self.shown.ask != self.worst.ask and self.shown.before is None
 
     def add(self, finding: Finding) -> None:
-        """Count one more, and keep the worse."""
+        """Count one more, and keep it if its severity is larger."""
         self.count += 1
         if finding.severity > self.worst.severity:
             self.worst = finding
@@ -59,7 +61,7 @@ class Clusters:
         return len(self._of)
 
     def note(self, finding: Finding | None, probe: Probe) -> None:
-        """Count a finding, if it is one."""
+        """Count a finding in the cluster of its kind; the probe is kept of the first. Not None."""
         if finding is None:
             return
         key = _key(finding)
@@ -69,11 +71,11 @@ class Clusters:
             self._of[key] = Cluster(finding, probe, identity="/".join(filter(None, key)))
 
     def drop(self, cluster: Cluster) -> None:
-        """Forget a cluster that was not confirmed."""
+        """Forget this cluster with all that it counted, as one that was not confirmed."""
         self._of = {key: c for key, c in self._of.items() if c is not cluster}
 
     def complete(self, finish: Callable[[Finding], Finding]) -> None:
-        """Replace what is shown of each by its completed form."""
+        """Replace what is shown of each by what `finish` makes of it, the worst first."""
         for cluster in self.ranked():
             cluster.simple = finish(cluster.shown)
 
@@ -83,27 +85,28 @@ class Clusters:
 
 
 def _key(finding: Finding) -> tuple[str, ...]:
-    """What findings have in common that are counted as one."""
+    """What findings of one cluster have in common: verdict, side, rounding, question, error."""
     error = finding.note.split(":")[0] if finding.verdict == "exception" else ""
     below, rounding = "below" * finding.below, "" if finding.beyond_rounding else "rounding"
     return (finding.verdict, below, rounding, about(finding.ask, finding.law), error)
 
 
 def _rank(cluster: Cluster) -> tuple[object, ...]:
+    """Sorts clusters: `below`, beyond rounding, the worse verdict, the larger severity first."""
     finding = cluster.shown
     verdict = 0 if finding.below else VERDICTS.index(finding.verdict)
     return not finding.below, not finding.beyond_rounding, verdict, -cluster.worst.severity
 
 
 def region(ask: Ask) -> tuple[object, ...]:
-    """Questions that are alike in what they cost."""
+    """The key of questions that cost about as much: those that time out together are left out."""
     parts = tuple((part.mechanism, part.sampling) for part in ask.parts)
     how = dict(ask.how).get("count"), *beyond(ask)
     return ask.kind, parts, ask.adjacency, region_of_orders(ask), *how
 
 
 def in_common(a: Ask, b: Ask) -> int:
-    """How much two questions have in common."""
+    """Counts what two questions have in common: the place, and parameters part by part."""
     same = int(a.at == b.at)
     for part, other in zip(a.parts, b.parts, strict=False):
         same += (part.mechanism == other.mechanism) + 2 * (part.parameters == other.parameters)
@@ -115,7 +118,7 @@ def in_common(a: Ask, b: Ask) -> int:
 
 
 def region_of_orders(ask: Ask) -> str:
-    """Names the region of orders that an RDP question lies in."""
+    """Names the region of orders that an RDP question lies in; "" for another question."""
     if ask.kind != "rdp":
         return ""
     alpha = Fraction(ask.at)
@@ -129,7 +132,7 @@ def region_of_orders(ask: Ask) -> str:
 
 
 def beyond(ask: Ask) -> list[str]:
-    """What a question is about beside one record, one order and the sensitivity 1."""
+    """Names what a question has beside one record, one order and the sensitivity 1; mostly none."""
     another = any(part.sensitivity != "1" for part in ask.parts)
     features = {
         "several orders at once": ask.batch > 0,
@@ -140,7 +143,7 @@ def beyond(ask: Ask) -> list[str]:
 
 
 def about(ask: Ask, law: str = "") -> str:
-    """What a question is about, without its numbers; a law is not about one region of orders."""
+    """What a question is about, without its numbers, as text; a law stands for the orders."""
     parts = sorted({f"{part.mechanism} ({part.sampling.replace('_', ' ')})" for part in ask.parts})
     region = law or (region_of_orders(ask) and f"{region_of_orders(ask)} orders")
     how = (f"{key} = {way}" for key, way in ask.how)
@@ -152,14 +155,19 @@ def about(ask: Ask, law: str = "") -> str:
 # --- defects
 
 
+#: Verdicts of numbers that are too small.
 _BELOW = ("unsound", "negative", "zero")
+#: Whether the privacy loss that an answer claims is too small or too large.
 SIDES = ("too small", "too large")
+#: The words of a cause, side or sort first; joined by ": " they are `Defect.cause`.
 Cause = tuple[str, ...]
+#: A key of `Ask.how` with its value: one way of writing a question.
 Way = tuple[str, str]
 BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
 _ENDS = (NEAR_1, BEYOND)
 #: Causes that one mechanism may have alone.
 _OF_A_MECHANISM = ("ε and δ", *(sampling.replace("_", " ") for sampling in SAMPLINGS))
+#: Causes that one run alone cannot have.
 _OF_SEVERAL = ("several runs in a sample", "in a composition")
 #: Of what is neither a curve nor ε or δ, the answer itself may be wrong.
 _ANSWERS = {
@@ -170,6 +178,7 @@ _ANSWERS = {
     "mu": "μ of Gaussian DP",
     "advantage": "advantage",
 }
+#: Keys of `Ask.how` that are about the type of a number.
 _TYPED = ("numbers", "alpha")
 _ROUNDING: Cause = ("rounding to float64",)
 _HISTORY: Cause = ("depends on what was asked before",)
@@ -193,7 +202,7 @@ _DECLARE = (
 
 @dataclass
 class Defect:
-    """Clusters of one cause, the worst first."""
+    """Clusters of one cause, in the order in which they were ranked; there is at least one."""
 
     cause: str
     clusters: list[Cluster] = field(default_factory=list)
@@ -202,7 +211,8 @@ class Defect:
     def worst(self) -> Cluster:
         """Chooses the cluster to show: one that fails, of a plain value of a curve if there is one.
 
-        If the plainest has no formula, it is one whose formula explains half of the answers.
+        If the plainest has no formula, it is one whose formula explains half of the answers, if
+        that one fails, and is beyond rounding, just as much.
         """
         plainest = min(self.clusters, key=_plainness)
         if plainest.shown.formula or self.remembers:
@@ -229,7 +239,7 @@ class Defect:
 
     @property
     def below(self) -> bool:
-        """Is an answer below what is proved?"""
+        """Is an answer shown that is on the unsafe side of what is proved?"""
         return any(cluster.shown.below for cluster in self.clusters)
 
     @property
@@ -252,7 +262,7 @@ class Defect:
 
     @property
     def answers(self) -> int:
-        """How many answers there were of it."""
+        """How many findings its clusters counted."""
         return sum(cluster.count for cluster in self.clusters)
 
     @property
@@ -262,7 +272,10 @@ class Defect:
 
 
 def grouped(clusters: Iterable[Cluster]) -> list[Defect]:
-    """Groups clusters into one defect for each cause, in the order given; none is left out."""
+    """Groups clusters into one defect for each cause; none is left out.
+
+    Defects below what is proved come first, and else the order is that of the clusters given.
+    """
     given = list(clusters)
     causes = _Causes(given)
     defects: dict[Cause, Defect] = {}
@@ -275,7 +288,7 @@ def grouped(clusters: Iterable[Cluster]) -> list[Defect]:
 
 
 def _mechanism_alone(cause: Cause, defect: Defect) -> Cause:
-    """The mechanism of a wrong curve, where it is one of those that are sampled alike."""
+    """The mechanism of a wrong curve where only one has it; nothing for all other causes."""
     about_a_curve = cause[0] in (*SIDES, BOTH) and cause[1] in _OF_A_MECHANISM
     parts = [cluster.worst.ask.parts for cluster in defect.clusters]
     alone = [group for group in parts if len(group) == 1]  # a composition has what its parts have
@@ -284,6 +297,7 @@ def _mechanism_alone(cause: Cause, defect: Defect) -> Cause:
 
 
 def _plainness(cluster: Cluster) -> tuple[bool, bool, bool, int, bool, bool]:
+    """Sorts clusters by how plainly they show a defect, the plainest, which is shown, first."""
     finding = cluster.shown
     symptom = finding.verdict == SYMPTOM or finding.ask.kind != "rdp"
     parts = len(finding.ask.parts)
@@ -346,7 +360,7 @@ class _Causes:
         self.stays = {self._of_itself(cluster) for cluster in clusters if cluster.alone}
 
     def of(self, cluster: Cluster) -> Cause:
-        """The cause of a cluster; of a peer that remembers, only what a new process does too."""
+        """The cause of a cluster; memory or chance, unless a new process shows this cause too."""
         cause = self._of_itself(cluster)
         if self.by_chance:
             return _RANDOM
@@ -406,7 +420,7 @@ class _Causes:
                 yield from ((side, *self._without_relation(what)) for side in SIDES)
 
     def _whats(self, finding: Finding) -> list[Cause]:
-        """What it is about; an end of the orders, where the curve is right between the ends."""
+        """What it is about, most special first: an end of the orders where the rest is right."""
         region = region_of_orders(finding.ask)
         whats = _whats(finding.ask)
         if region in _ENDS and whats[0] not in self.inside:
@@ -414,6 +428,7 @@ class _Causes:
         return whats
 
     def _named(self, finding: Finding, what: Cause) -> Cause:
+        """The cause of what is wrong on the finding's side, or on both."""
         return (BOTH if what in self.both else _side(finding), *self._without_relation(what))
 
     def _without_relation(self, what: Cause) -> Cause:
@@ -422,7 +437,7 @@ class _Causes:
 
 
 def _ways_handled_alike(findings: Iterable[Finding]) -> dict[Way, set[Way]]:
-    """Joins ways of writing that one number answers somewhere: one cause wherever they are met."""
+    """Maps each way of writing to all that somewhere gave one question the same wrong answer."""
     answered: dict[object, set[Way]] = {}
     for finding in findings:
         answered.setdefault((finding.ask.built(), finding.answer.value), set()).update(
@@ -436,7 +451,7 @@ def _ways_handled_alike(findings: Iterable[Finding]) -> dict[Way, set[Way]]:
 
 
 def _named(way: Way) -> str:
-    """The way of writing; a type is handled as it is, wherever it is met."""
+    """The way of writing in words; of a type its name alone, of whatever number it is."""
     return way[1] if way[0] in _TYPED else " = ".join(way)
 
 
@@ -458,7 +473,7 @@ def _by_itself(finding: Finding, what: Cause) -> Cause:
 
 
 def _relations(findings: Iterable[Finding]) -> dict[str, set[Cause]]:
-    """Under which relations each sampling is wrong."""
+    """Maps the first feature of each finding, such as a sampling, to the relations it is under."""
     under: dict[str, set[Cause]] = {}
     for finding in findings:
         sampling, *relation = _whats(finding.ask)[0]
@@ -508,7 +523,7 @@ def _is_plain(finding: Finding) -> bool:
 
 
 def _side(finding: Finding) -> str:
-    """Does the answer say that too little is lost, or too much?"""
+    """Is the privacy loss that the answer claims too small or too large? Too many runs: small."""
     largest = finding.ask.kind in LARGEST
     small = finding.below or finding.short or (finding.verdict in _BELOW and not largest)
     if finding.verdict == SYMPTOM and finding.ratio is not None:
@@ -517,7 +532,7 @@ def _side(finding: Finding) -> str:
 
 
 def _side_of_the_answer(finding: Finding) -> str:
-    """On which side of the truth it is: of a rate and of runs, too many say that too little is."""
+    """On which side of the truth the answer itself is: too many runs are too large."""
     return SIDES[(_side(finding) == SIDES[1]) != (finding.ask.kind in LARGEST)]
 
 
@@ -561,5 +576,5 @@ def title(cause: str) -> str:
 
 
 def _called(word: str) -> str:
-    """A mechanism in words, where the word names one."""
+    """A mechanism in words, where the word names one; else the word."""
     return VALUES[word].called if word in VALUES else word
