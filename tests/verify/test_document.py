@@ -85,6 +85,14 @@ def test_a_cause_explains_the_question_shown_or_half_of_the_answers():
         assert "; the answer to" not in said
 
 
+def test_only_a_late_answer_was_not_waited_for():
+    slow = found("slow", 2, note="3.0 s")
+    late = replace(slow, answer=Answer(late=True))
+    took = [sentences(*report(one).defects)[1] for one in (slow, late)]
+    assert took[0].startswith("The peer took 3.0 s to answer.")
+    assert took[1].startswith("The peer took 3.0 s and was not waited for any longer.")
+
+
 def test_answers_that_depend_on_earlier_ones_have_no_other_cause():
     later = found("inconsistent", 2, how=(("after", "used"),))
     single = replace(later, formula="the sampling rate rounded to float32", form="float32")

@@ -82,7 +82,8 @@ def _question(ask: Ask) -> str:
 
 def _answered(finding: Finding) -> str:
     if finding.verdict == "slow":
-        return f"The peer took {finding.note or 'too long'} and was not waited for any longer."
+        waited = "and was not waited for any longer" if finding.answer.late else "to answer"
+        return f"The peer took {finding.note or 'too long'} {waited}."
     if finding.verdict == "exception":
         return f"The peer has no number, but this error: {finding.note}."
     sentence = f"The peer answers {_number(finding.answer)}"
