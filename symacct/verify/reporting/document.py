@@ -25,9 +25,11 @@ from symacct.verify.reporting.report import Report, reproduce, value_for_json
 
 #: Digits of a truth in a sentence: as many as a float64 is sure of.
 _DIGITS = 14
-#: Off by so little, and a float32 number: it may be computed in float32.
+#: A float32 number that is off by a smaller share than this may be computed in float32.
 _NEAR = 1e-5
+#: How the note of a finding begins that shows from some order on.
 _FROM_AN_ORDER = RIGHT_WITH.partition("{}")[0] + "α = "
+#: What each kind of question asks for.
 _MEANT = {
     "rdp": "the Rényi divergence ε(α) at α = {at}",
     "epsilon": "the ε at δ = {at}",
@@ -54,7 +56,11 @@ _PLACES = {
 
 
 def sentences(defect: Defect) -> list[str]:
-    """Lists the sentences that an engineer needs to mend a defect, but for what reproduces it."""
+    """Lists what an engineer needs to mend a defect, but for the code that reproduces it.
+
+    In this order: the question, what was answered and is true, the risk, the notes on the finding,
+    and where there are any the likely cause and the usual repair.
+    """
     finding = defect.shown
     lines = [
         f"The question: what is {_question(finding.ask)}?",
@@ -71,6 +77,7 @@ def sentences(defect: Defect) -> list[str]:
 
 
 def _question(ask: Ask) -> str:
+    """Says what was asked of which expression, and in which way if it was not the usual one."""
     what = _MEANT[ask.kind].format(at=ask.at, within=ask.within)
     ways = ", ".join(f"{key} as {way}" for key, way in ask.how)
     more = [f"under {ask.adjacency.replace('_', '/')}"]
@@ -81,6 +88,7 @@ def _question(ask: Ask) -> str:
 
 
 def _answered(finding: Finding) -> str:
+    """Says what the peer answered, and to an inconsistent finding's other question too."""
     if finding.verdict == "slow":
         waited = "and was not waited for any longer" if finding.answer.late else "to answer"
         return f"The peer took {finding.note or 'too long'} {waited}."
@@ -94,6 +102,7 @@ def _answered(finding: Finding) -> str:
 
 
 def _number(answer: Answer) -> str:
+    """The answer's number, without decimals if it is whole and below 10^15, or its error."""
     value = value_for_json(answer)
     if isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
         return f"{value:.0f}"
@@ -101,7 +110,7 @@ def _number(answer: Answer) -> str:
 
 
 def _true(finding: Finding) -> list[str]:
-    """States the truth, or the interval that it lies in."""
+    """States the truth, or the interval that it lies in; nothing where none is known."""
     truth = finding.truth
     if truth is None:
         return []
@@ -123,7 +132,7 @@ def _is_by_orders(finding: Finding) -> bool:
 
 
 def _off(finding: Finding) -> list[str]:
-    """States by how much the answer is off, and in which direction."""
+    """States by how much the answer is off, and in which direction; nothing within the truth."""
     value, truth = finding.answer.finite, finding.truth
     if value is None or truth is None or finding.verdict in ("slow", "exception"):
         return []
@@ -167,7 +176,10 @@ def _where(finding: Finding) -> list[str]:
 
 
 def _cause(defect: Defect) -> str:
-    """Names what explains the question shown; where earlier questions matter, that alone."""
+    """Names what explains the question shown, or the place to look at; "" where nothing is known.
+
+    The first of these that holds: memory or chance, a formula, an overflow, the form of numbers.
+    """
     finding = defect.shown
     if defect.remembers:
         return _PLACES[defect.cause]
@@ -200,7 +212,8 @@ def _cause(defect: Defect) -> str:
 # --- the document
 
 
-_SHOWN, _KINDS = 25, 4  # defects on a screen, and kinds of questions of each
+#: Defects that a terminal shows, and kinds of questions that it names of each.
+_SHOWN, _KINDS = 25, 4
 
 
 @dataclass(frozen=True)
@@ -309,7 +322,7 @@ def _counted(number: int, noun: str, singular: str = "was", more: str = "were") 
 
 
 def too_little(report: Report) -> str:
-    """Says in one line what could be judged, where that is not enough, and what would do."""
+    """Says in one line how much could be judged, of what too little, and how long would do."""
     gone = "; it was given up" if report.gone else ""
     few = ""
     if report.lacking:
@@ -322,10 +335,9 @@ def too_little(report: Report) -> str:
 
 
 def seconds_needed(report: Report) -> int | None:
-    """Estimates the seconds of work that judge enough; None where time is not what lacks.
+    """Estimates the seconds of work that judge enough, a multiple of 10; None if time is no lack.
 
-    From how many of the answers needed were judged in the time given, of which the questions of
-    every kind have a half.
+    That is twice the time given, over the share that it judged of the answers needed.
     """
     offered = [kind for kind in report.kinds if not kind.refused]
     judged = sum(min(kind.judged, report.per_kind) for kind in offered)
@@ -336,5 +348,5 @@ def seconds_needed(report: Report) -> int | None:
 
 
 def lacking_rows(report: Report) -> list[tuple[str, str, str]]:
-    """(kind of question, answered, judged) of those of which too few were judged."""
+    """Lists (kind of question, answered, judged) of the kinds of which too few were judged."""
     return [(kind.name, f"{kind.answered:,}", f"{kind.judged:,}") for kind in report.lacking]
