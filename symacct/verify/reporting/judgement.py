@@ -14,17 +14,20 @@ from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting.defects import SIDES, Cluster, Defect, title
 from symacct.verify.reporting.report import Report, stored
 
-#: A known finding is a new one once it is off by twice as much at its own question, in
-#: |log(value/truth)|, and by so many times as much at any other.
+#: A known finding is a new one where |log(value/truth)| is more than so many times as large at its
+#: own question, or at any other. Smaller factors make more known findings fail again.
 _WORSE, _WORSE_ELSEWHERE = 2.0, 1000.0
 SMALL, LARGE = SIDES
-#: The exit status where too little could be judged, and of a defect of symacct itself.
+#: The exit status without a verdict: too little could be judged, or symacct itself failed.
 NOT_JUDGED = 3
 
 
 @dataclass(frozen=True)
 class KnownFinding:
-    """One finding of a baseline: its severity, its cause, and the question where it was worst."""
+    """One finding of a baseline: its severity, its cause, and the question where it was worst.
+
+    The severity is |log(value/truth)|, ∞ where the two have no positive finite ratio.
+    """
 
     below: bool
     severity: float
@@ -35,13 +38,13 @@ class KnownFinding:
 
 @dataclass(frozen=True)
 class KnownFindings:
-    """The findings of a baseline by their ids."""
+    """The findings of a baseline by their ids, `Cluster.identity`; none without a baseline."""
 
     by_id: Mapping[str, KnownFinding] = field(default_factory=dict)
 
     @property
     def asks(self) -> tuple[Ask, ...]:
-        """The questions to be asked again: known to show what is known, in the usual way."""
+        """The questions to be asked again, each once: the worst ones without a way of writing."""
         worst = (entry.worst for entry in self.by_id.values())
         return tuple(dict.fromkeys(ask for ask in worst if ask is not None and not ask.how))
 
@@ -86,7 +89,10 @@ class KnownFindings:
         return _size(cluster.worst.severity) < _WORSE_ELSEWHERE * most
 
     def fixed(self, report: Report) -> list[str]:
-        """The known causes of which no question shows anything any more."""
+        """Lists the known causes that are gone: each question was asked again and is right now.
+
+        A cause whose questions were not all asked, or that a defect of the report has, is not gone.
+        """
         there = {_core(defect.cause) for defect in report.defects}
         left: dict[str, bool] = {}
         for entry in self.by_id.values():
@@ -98,7 +104,7 @@ class KnownFindings:
 
 
 def _size(severity: float) -> float:
-    """|log(value/truth)|, of what is 0 or infinite that of a thousandth."""
+    """|log(value/truth)|, at most log 1000: beyond a factor of a thousand nothing is worse."""
     return min(severity, math.log(1000))
 
 
@@ -112,7 +118,8 @@ def _core(cause: str) -> str:
 class Judgement:
     """Decides whether a report fails, from a verdict on (None: only below what is proved).
 
-    With `allow_rounding` a finding that rounding to float64 explains fails nothing.
+    What is `known` fails nothing. With `allow_rounding` neither does a finding that rounding to
+    float64 explains. DomainError for a `fail_on` that is none of VERDICTS.
     """
 
     report: Report
@@ -141,12 +148,12 @@ class Judgement:
 
     @functools.cached_property
     def failing(self) -> list[Defect]:
-        """The defects of which a finding fails."""
+        """The defects of which a finding fails, in the report's order."""
         return [d for d in self.report.defects if any(self.fails(c, d.cause) for c in d.clusters)]
 
     @property
     def against_the_baseline(self) -> str:
-        """Counts what is known, new and fixed in one line; empty without a baseline."""
+        """Counts known, new and fixed defects in one line; empty without a baseline."""
         if not self.known.by_id:
             return ""
         new = [
@@ -164,7 +171,7 @@ class Judgement:
 
     @property
     def unanswered(self) -> str:
-        """One line about questions without an answer in time, where they fail nothing."""
+        """One line about slow answers that fail nothing and are not known; empty without any."""
         defects = self.report.defects
         slow = [(c, d.cause) for d in defects for c in d.clusters if c.shown.verdict == "slow"]
         passed = (pair for pair in slow if not self.fails(*pair) and not self.is_known(*pair))
@@ -176,7 +183,10 @@ class Judgement:
 
     @property
     def status(self) -> int:
-        """The exit status: 1 for a finding that fails, 3 where too little could be judged."""
+        """The exit status: 1 for a finding that fails, 3 where too little could be judged, else 0.
+
+        With nothing judged, only a finding below what is proved makes it 1.
+        """
         failing = self.failing
         if any(defect.below for defect in failing) or (failing and self.report.judged):
             return 1
@@ -201,7 +211,7 @@ class Judgement:
 
 
 def read(file: str) -> dict[str, KnownFindings]:
-    """Reads the findings of each peer from what `symacct verify --json` wrote."""
+    """Reads each peer's findings, by its name, from what `symacct verify --json` wrote."""
 
     def known_findings(row: Mapping[str, Any]) -> dict[str, KnownFindings]:
         return {
@@ -215,6 +225,7 @@ def read(file: str) -> dict[str, KnownFindings]:
 
 
 def _known(row: Mapping[str, Any], report: Mapping[str, Any]) -> KnownFinding:
+    """Reads one finding of a report's JSON; the cause is that of the defect that has its id."""
     ratio = row["worst_ratio"]
     number = math.nan if ratio is None else float(ratio)
     severity = abs(math.log(number)) if 0 < number < math.inf else math.inf
