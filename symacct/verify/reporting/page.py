@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Relative errors between which points are drawn.
+#: Relative errors between which points are drawn; smaller and larger ones are drawn at these.
 _FLOOR, _TOP = 1e-17, 1e12
 #: The size of a dot in points, and how many times as large it is in the legend.
 _DOT, _LEGEND = 6, 2
 
+#: The Jinja template beside this file.
 _TEMPLATE = Path(__file__).with_suffix(".html")
 
 
@@ -33,7 +34,10 @@ def needs() -> None:
 
 
 def page(documents: Sequence[ReportDocument], absent: Sequence[tuple[str, str]] = ()) -> str:
-    """Writes one page for one or several peers; `absent` are (name, why it was not run)."""
+    """The HTML text of one page for all peers; `absent` are (name, why it was not run).
+
+    ImportError without the packages that `needs` looks for.
+    """
     import jinja2
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)

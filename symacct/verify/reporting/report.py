@@ -21,16 +21,17 @@ from symacct.verify.peer.protocol import AT, HELLO_LINE, Answer, Ask
 from symacct.verify.reporting.defects import Cluster, Defect, grouped
 from symacct.version import __version__
 
-#: Bytes of a file that an earlier run wrote: larger than any report.
+#: Bytes of the longest file that is read: larger than any that a run writes.
 _MOST_BYTES = 2**26
 _T = TypeVar("_T")
-#: Of the JSON document, described in docs/verification.md; another number when a field changes.
+#: The format of the JSON document, described in docs/verification.md; one more when a field changes
+#: its meaning or goes.
 SCHEMA = 2
 
 
 @dataclass(frozen=True)
 class PlottedError:
-    """One answer to a question of one mechanism, and how far it is from the truth."""
+    """One answer to a question of one mechanism, and how far it is from the truth, 0 within it."""
 
     ask: Ask
     #: Relative to the truth, negative where it is below.
@@ -57,7 +58,7 @@ class PlottedError:
 
 @dataclass
 class Report:
-    """Everything that a run learned about a peer."""
+    """Everything that a run learned about a peer; no text is written before it is asked for."""
 
     peer: str
     version: str
@@ -102,7 +103,7 @@ class Report:
 
     @property
     def enough(self) -> bool:
-        """Half of the answers judged, some of each kind, and the peer there to the end?"""
+        """Half of the answers judged, `per_kind` of each kind, and the peer there to the end?"""
         half = self.judged > 0 and self.answered <= 2 * self.judged
         return half and not self.gone and not self.lacking
 
@@ -113,12 +114,12 @@ class Report:
 
     @functools.cached_property
     def defects(self) -> list[Defect]:
-        """The findings by their causes, the worst first."""
+        """The findings by their causes, the worst first; computed once, from the clusters then."""
         return grouped(self.clusters)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many answers there were of each verdict."""
+        """How many answers there were of each verdict that has any, the worst verdict first."""
         totals: Counter[str] = Counter()
         for cluster in self.clusters:
             totals[cluster.shown.verdict] += cluster.count
@@ -222,7 +223,10 @@ def call(ask: Ask) -> str:
 
 
 def reproduce(finding: Finding, command: Sequence[str]) -> str:
-    """Writes lines that show the finding in the peer alone: its code, or the protocol's line."""
+    """Writes lines that show the finding in the peer alone: its own code, or a shell's line.
+
+    The code is what its answers gave. The other or earlier question of a finding stands first.
+    """
     asks = [] if finding.before is None else [finding.before]
     if finding.verdict == "inconsistent" and finding.other is not None:
         other_ask, other = finding.other
@@ -244,7 +248,7 @@ def _going_on(first: Answer, second: Answer) -> list[str]:
 
 
 def value_for_json(answer: Answer) -> float | str | None:
-    """The peer's value: a number, or text for inf, nan, and what is beyond float64."""
+    """The peer's value or None: a number, or text for inf, nan and what is beyond float64."""
     if answer.finite is not None:
         try:
             value = float(answer.finite)
@@ -255,7 +259,7 @@ def value_for_json(answer: Answer) -> float | str | None:
 
 
 def finite_or_text(x: float | None) -> float | str | None:
-    """x for JSON, which has no inf."""
+    """x for JSON; inf and nan, which it does not have, as text."""
     return x if x is None or math.isfinite(x) else str(x)
 
 
@@ -264,7 +268,11 @@ class StoredError(SymacctError):
 
 
 def stored(file: str, option: str, read: Callable[[Any], _T]) -> _T:
-    """Reads by `read` the JSON that an earlier run wrote by this option."""
+    """Reads by `read` the JSON that an earlier run wrote by this option.
+
+    StoredError, which names the option, for a file that cannot be read, is too long, or is other
+    data, at which `read` may raise ValueError, KeyError, TypeError or AttributeError.
+    """
     try:
         with Path(file).open("rb") as stream:
             text = stream.read(_MOST_BYTES + 1)
