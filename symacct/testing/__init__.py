@@ -44,7 +44,7 @@ _PROFILE_DIGITS = 14
 
 
 class UnsoundError(AssertionError):
-    """A function returned less than the truth, or no number."""
+    """A function returned less than the truth, nan, or more than `loose` allows."""
 
 
 class UndecidedError(AssertionError):
@@ -54,7 +54,8 @@ class UndecidedError(AssertionError):
 class Checked(int):
     """Counts the values held to the truth, and states how well the truth was known."""
 
-    #: The largest quotient of a best proved bound and the certified lower bound beside it.
+    #: The largest quotient of a best proved bound and the certified lower bound beside it; 1 where
+    #: no float64 tells them apart, ∞ where the lower one is 0 alone.
     width: float
 
     def __new__(cls, count: int, width: float) -> Checked:
@@ -93,6 +94,7 @@ def assert_sound(
     value between a lower bound and the best proved one is neither right nor wrong: UndecidedError,
     where these are more than a factor of `width` apart; what is returned says how far apart they
     were. With a `relation` ("add_remove" or "replace_one") every sampling is taken under that one.
+    An infinite value is sound, unless `loose` forbids it. Errors of the function itself are raised.
 
     >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
     11 values, each held to a truth that is known to 15 digits
@@ -167,13 +169,17 @@ def _under(m: Node, relation: str) -> Node:
     return related
 
 
+#: What may be asked, with its arguments where none are given.
 _DEFAULTS: dict[str, tuple[str, ...]] = {"rdp": ORDERS, "epsilon": DELTAS, "delta": EPSILONS}
 
 
 def _truth(
     accountant: Accountant, m: Node, what: str, x: Fraction, conversion: str | None
 ) -> tuple[Bound, Bound]:
-    """Computes a lower bound of the truth and the best proved bound, at exactly this float."""
+    """Computes a lower bound of the truth and the best proved bound, at exactly this float.
+
+    With a conversion whose least value is proved, both are the ends of that value.
+    """
     if what == "rdp":
         return _renyi(accountant, m, x)
     ask = accountant.epsilon if what == "epsilon" else accountant.delta
@@ -232,7 +238,7 @@ def _width(truth: tuple[Bound, Bound]) -> float:
 
 
 def _between(truth: tuple[Bound, Bound]) -> str:
-    """Says between which ends the truth is, rounded outwards."""
+    """Says between which ends the truth is, to 17 digits rounded outwards."""
     low, high = truth
     return f"the truth is in [{decimal_text(low, False, 17)}, {decimal_text(high, True, 17)}]"
 
