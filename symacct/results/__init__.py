@@ -1,1 +1,1 @@
-"""Answers and how they are shown: enclosures, guarantees, rounding, progress, terminal."""
+"""What an answer shows, as data, and how a terminal and a notebook show it."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-#: A text, or a text and its colour.
+#: A text, or a text and its style as rich names it, such as "bold red".
 Cell: TypeAlias = str | tuple[str, str]
 
 
@@ -44,14 +44,17 @@ class Note:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """A text whose lines are not wrapped, such as LaTeX or code."""
+    """A text whose lines are not wrapped, such as LaTeX or code; faint if `is_dim`."""
 
     text: str
     is_dim: bool = False
 
 
 def aligned(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Write the lines of a table as plain text, each column as wide as its widest cell."""
+    """Write the lines of a table as plain text, each column as wide as its widest cell.
+
+    Two spaces part the columns, and none end a line. ValueError for rows of unequal length.
+    """
     lines = [headers, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]

@@ -21,13 +21,13 @@ from symacct.results.screen import Branch, Cell, Labelled, Tabled
 _PIPED_COLUMNS = 100
 #: No screen has more columns than this, since a tree fills each of its lines.
 _MOST_COLUMNS = 10_000
-#: A row with a cell of more lines than these reads better as a list.
+#: A table with a cell of more lines than these is printed as lists, which read better.
 _MOST_CELL_LINES = 4
 _INDENT = "  "
 
 
 def console() -> Console:
-    """Make the screen of standard output; a pipe is 100 columns wide, or COLUMNS."""
+    """Make the screen of standard output: as wide as the terminal, or COLUMNS, else 100 columns."""
     # Given both, rich does not read COLUMNS and LINES, which may say 0, or no number.
     width, height = shutil.get_terminal_size()
     screen = Console(highlight=False, emoji=False, width=min(width, _MOST_COLUMNS), height=height)
@@ -60,7 +60,7 @@ def print_part(part: Tabled | Labelled | Branch | Cell) -> None:
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
-    """Print rows below their headers, or each as a list where that is too wide to read."""
+    """Print rows below their headers, or all rows as lists where that is too wide to read."""
     screen = console()
     texts = [[_text(cell) for cell in row] for row in rows]
     names = list(map(_text, headers))
@@ -132,7 +132,7 @@ def _print_list(screen: Console, names: Sequence[str], row: Sequence[Text]) -> N
 
 
 def _widths(headers: Sequence[Text], rows: Sequence[Sequence[Text]], room: int) -> list[int] | None:
-    """Find the columns' widths within the room, no word broken; None where there are none."""
+    """Find the columns' widths within the room, no word broken; None where they do not fit."""
     columns = list(zip(headers, *rows, strict=True))
     widths = [max(map(_longest_word, column)) for column in columns]
     free = room - 3 * len(columns) - 1 - sum(widths)
@@ -177,6 +177,7 @@ def _text(cell: Cell) -> Text:
 
 
 def _tree(branch: Branch) -> Tree:
+    """Make of a branch, with all that is below it, what rich prints."""
     tree = Tree(Text(branch.title, style="bold"))
     for label, value in branch.rows:
         tree.add(Text.assemble((f"{label}: ", "dim"), value))
@@ -186,8 +187,10 @@ def _tree(branch: Branch) -> Tree:
 
 
 def _longest_line(text: Text) -> int:
+    """Count the columns of the longest line."""
     return max(map(cell_len, text.plain.split("\n")))
 
 
 def _longest_word(text: Text) -> int:
+    """Count the columns of the longest word, 0 for none: no narrower column holds the text."""
     return max(map(cell_len, text.plain.split()), default=0)

@@ -6,6 +6,7 @@ import json
 from html import escape
 from typing import Any
 
+#: HTML of a text that wraps between words.
 _BOX = '<pre style="white-space:pre-wrap;max-width:56em">{}</pre>'
 
 
@@ -26,7 +27,7 @@ class Written(str):
 
 
 class Document(dict[str, Any]):
-    """A dict of JSON types that a notebook shows as the file it is written to."""
+    """A dict of JSON types that a notebook shows as JSON text with one space of indentation."""
 
     def _repr_html_(self) -> str:
         return _BOX.format(escape(json.dumps(self, indent=1, ensure_ascii=False)))
