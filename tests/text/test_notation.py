@@ -375,6 +375,13 @@ def test_absurd_json_is_refused_at_once():
         from_json(document(GAUSSIAN, huge))
 
 
+def test_the_size_of_a_json_text_is_that_of_its_bytes():
+    """As that of an expression's text is: of these letters each takes two."""
+    for read, text in ((from_json, f'"{"é" * 60}"'), (parse, "é" * 60)):
+        with limits(text_bytes=100), pytest.raises(LimitError, match="in bytes: found 12"):
+            read(text)
+
+
 def test_a_million_runs_are_one_entry():
     text = (10**60 * M).to_json()
     assert len(text) < 300
