@@ -41,9 +41,9 @@ from symacct.operations import (
 
 @question(Node, "__repr__")
 def to_text(node: Node) -> str:
-    """Write the expression as Python that `parse` reads back, cut with "…" past a limit on parts.
+    """Write the expression as Python that `parse` reads back.
 
-    The limit is a 64th of the limit on bytes.
+    Of more nodes than a 64th of the limit `text_bytes` the further ones are "…", which is not read.
     """
     budget = limits.current().text_bytes // 64
 
@@ -69,6 +69,7 @@ def to_text(node: Node) -> str:
 
 
 def _sum_text(node: Compose, write: Callable[[Node], str]) -> str:
+    """Write a composition as a sum, its terms in the order of their texts, each by `write`."""
     if not node.terms:
         return "Compose()"
     parts = sorted(((write(part), count) for part, count in node.terms.items()), key=itemgetter(0))
@@ -90,7 +91,11 @@ def _count_text(count: Count) -> str:
 
 
 def heading(node: Node) -> str:
-    """Write the name of a node and its parameters that are not at their defaults, without parts."""
+    """Write a node's name and its parameters that are not at their defaults, without its parts.
+
+    >>> heading(parse("PoissonSubsample(Gaussian(5), 1/1000)"))
+    'PoissonSubsample, gamma=1/1000'
+    """
     if made := response_of(node):
         return _made_text(*made)
     fields = {} if isinstance(node, Compose) else node.fields()
@@ -108,7 +113,7 @@ def heading(node: Node) -> str:
 
 #: An error shows by this how noise of one's own is stated: by two densities.
 _OWN = "DistributionPair(laws.Density('exp(-Abs(x))/2'), laws.Density('exp(-Abs(x-1))/2'))"
-#: These functions write an expression of mechanisms and operations, and are read as it.
+#: Functions that make an expression: a text may call them, and what they make is written instead.
 _RECIPES: dict[str, Callable[..., Node]] = {
     "band_mf": band_mf,
     "dp_sgd": dp_sgd,
@@ -116,8 +121,9 @@ _RECIPES: dict[str, Callable[..., Node]] = {
     "sampled_descent": sampled_descent,
     "truncated_poisson": truncated_poisson,
 }
-#: Arguments of these names are words and no numbers.
+#: Arguments whose values are words, which need no quotes.
 _OF_WORDS = ("adjacency", "sampling")
+#: The words of relations, which need no quotes either where no symbol has such a name.
 _RELATIONS = {relation.value for relation in Relation}
 
 
@@ -156,7 +162,7 @@ def parse_open(text: str) -> Node:
 
 
 def _open_symbol(symbol: str | sympy.Symbol, heads: Mapping[str, Any]) -> sympy.Symbol:
-    """Return the symbol, a positive one for a name; ParseError if the name means another thing."""
+    """Return the symbol, a positive one for a name; ParseError for what is no free name."""
     name = symbol.name if isinstance(symbol, sympy.Symbol) else symbol
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
         raise ParseError(f"symbol: found {echo(name)}, needed a name such as 'sigma'")
@@ -168,7 +174,7 @@ def _open_symbol(symbol: str | sympy.Symbol, heads: Mapping[str, Any]) -> sympy.
 
 
 def parse_law(text: str) -> Law:
-    """Read the law written in `text`, e.g. "laws.Poisson(3)"; ParseError for any other text."""
+    """Read the law written in `text`, e.g. "laws.Poisson(3)"; the errors are those of `parse`."""
     law: Law = _LawReader(text, _law_heads(), {}).whole()
     return law
 

@@ -18,8 +18,9 @@ from symacct.kernel.operation import Compose
 from symacct.laws.law import Law
 from symacct.text.expressions import parse_law
 
+#: What a field may be written as.
 Json: TypeAlias = dict[str, Any] | list[Any] | str | None
-#: JSON documents have this number of their format.
+#: The number of the documents' format; a document with another number is refused.
 FORMAT = 1
 
 
@@ -50,7 +51,7 @@ def _node_json(node: Node, index: dict[Node, int]) -> dict[str, Any]:
 
 
 def _field_json(node: Node, value: object, index: dict[Node, int]) -> Json:
-    """Write a field's value by its sort; DomainError for a Python function."""
+    """Write a field's value by its sort, a number as its exact text; DomainError for a function."""
     if isinstance(value, Node):
         return {"node": index[value]}
     if value is None:
@@ -72,7 +73,8 @@ def _field_json(node: Node, value: object, index: dict[Node, int]) -> Json:
 def from_json(text: str) -> Node:
     """Read the expression that `to_json` wrote as `text`.
 
-    Raises ParseError for a text that is no such document, and LimitError for one that is too large.
+    Raises ParseError for a text that is no such document, LimitError for one that is too large, and
+    the errors of the constructors for impossible parameters.
 
     >>> from symacct import Gaussian
     >>> from_json(Gaussian(5).to_json())
@@ -112,7 +114,7 @@ def _reduced(node: Node) -> tuple[Callable[[str], Node], tuple[str]]:
 
 
 def read_json(text: str | bytes, what: str) -> Any:
-    """Read a JSON text; ParseError for what is none, or has a key twice. `what` begins it."""
+    """Read a JSON text; ParseError, beginning with `what`, for none or one with a key twice."""
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -143,6 +145,7 @@ class _Read:
     used: set[int] = field(default_factory=set)
 
     def at(self, place: object) -> Node:
+        """The node at a place, noted as used; ParseError unless it was read before."""
         if type(place) is not int or not 0 <= place < len(self.nodes):
             raise ParseError(f"found node {echo(place)}, needed the place of an earlier node")
         self.used.add(place)
@@ -195,4 +198,5 @@ def _field_from(value: object, read: _Read) -> Any:
 
 
 def _is_list_of_text(value: object) -> bool:
+    """Is it a list, also an empty one, of texts alone?"""
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
