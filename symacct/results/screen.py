@@ -51,10 +51,7 @@ class Verbatim:
 
 
 def aligned(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Write the lines of a table as plain text, each column as wide as its widest cell.
-
-    Two spaces part the columns, and none end a line. ValueError for rows of unequal length.
-    """
+    """Write a table as lines of text, columns as wide as their widest cell and two spaces apart."""
     lines = [headers, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]

@@ -27,7 +27,7 @@ _INDENT = "  "
 
 
 def console() -> Console:
-    """Make the screen of standard output: as wide as the terminal, or COLUMNS, else 100 columns."""
+    """Make the screen of standard output: as wide as COLUMNS, else the terminal, else 100 cells."""
     # Given both, rich does not read COLUMNS and LINES, which may say 0, or no number.
     width, height = shutil.get_terminal_size()
     screen = Console(highlight=False, emoji=False, width=min(width, _MOST_COLUMNS), height=height)

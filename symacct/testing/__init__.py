@@ -176,10 +176,7 @@ _DEFAULTS: dict[str, tuple[str, ...]] = {"rdp": ORDERS, "epsilon": DELTAS, "delt
 def _truth(
     accountant: Accountant, m: Node, what: str, x: Fraction, conversion: str | None
 ) -> tuple[Bound, Bound]:
-    """Computes a lower bound of the truth and the best proved bound, at exactly this float.
-
-    With a conversion whose least value is proved, both are the ends of that value.
-    """
+    """Computes a lower and the best upper bound of the truth, or of the conversion's least."""
     if what == "rdp":
         return _renyi(accountant, m, x)
     ask = accountant.epsilon if what == "epsilon" else accountant.delta

@@ -32,10 +32,7 @@ class Truth:
     exact: bool
 
     def hull(self, other: Truth) -> Truth:
-        """The smallest interval that holds both, as for two readings of one question's numbers.
-
-        It is `exact` only if both are.
-        """
+        """The smallest interval that holds both truths; it is `exact` only if both are."""
         return Truth(
             min(self.lower, other.lower), max(self.upper, other.upper), self.exact and other.exact
         )
@@ -107,8 +104,6 @@ def missing_share(value: Fraction, lower: Fraction) -> str:
     if value < 0:
         return f"negative where the truth is at least {decimal_text(lower, False, 2)}"
     gap = nearest_float(1 - value / lower)
-    return (
-        f"{gap:.3g} of the truth too little"
-        if gap < _NEAR
-        else f"{nearest_float(value / lower):.6g} of the truth"
-    )
+    if gap < _NEAR:
+        return f"{gap:.3g} of the truth too little"
+    return f"{nearest_float(value / lower):.6g} of the truth"

@@ -1,7 +1,4 @@
-"""What all numbers of a peer have in common: few digits, float32, or one factor.
-
-It only names causes in a report: no verdict rests on it.
-"""
+"""Causes, never verdicts, of what all of a peer's numbers show: digits, float32, one factor."""
 
 from __future__ import annotations
 
@@ -30,8 +27,7 @@ _MOST_DIGITS = 8
 def form(values: Iterable[Fraction]) -> str | None:
     """Names the form of a peer's numbers: the most digits of any of them, or float32.
 
-    None for numbers of more digits that are no float32, and for fewer than 12 distinct ones; a 0
-    does not count.
+    None for other numbers, and for fewer than 12 distinct ones that are not 0.
 
     >>> form(Fraction(round(10**5 / 7 ** (i / 9)), 10**5) for i in range(12))
     'printed with 5 digits'
@@ -50,8 +46,7 @@ def explained(finding: Finding, written: str | None, oracle: Oracle) -> Finding:
 
     It does where the value is off by a share of 10^{1 − digits} or less, or by what float32 leaves:
     a share of 2^−18, or `explained_by_rounding` to 24 bits. The distance is that to the theorem
-    that the peer claims, else to the truth, and 0 within it. The finding itself is returned in all
-    other cases, as without a finite value, a truth, or a finite end.
+    that the peer claims, else to the truth, and 0 within it. Else the finding itself is returned.
     """
     value, truth = finding.answer.finite, finding.truth
     if written is None or value is None or truth is None:
@@ -124,10 +119,7 @@ def with_factor(
 
 
 def _ratio(answer: Answer, truth: Truth | None) -> float | None:
-    """The answer over an exact truth; None without the two, or for a truth of 0 or ∞.
-
-    Not a number where it is not between 0 and 10^6, so that it agrees with no factor.
-    """
+    """The answer over an exact truth: None without both or over 0 or ∞; nan outside 0 to 10^6."""
     value = answer.finite
     if value is None or truth is None or not truth.exact or not 0 < truth.lower < math.inf:
         return None

@@ -57,10 +57,7 @@ def _gives(oracle: Oracle, name: str, ask: Ask, value: Fraction) -> bool:
 
 
 def proves(name: str, ask: Ask) -> bool:
-    """Is this a proved theorem, no lower bound, and exactly about the question's adjacency?
-
-    Whether it is about the mechanisms asked is not looked at. False for an unknown name.
-    """
+    """Is this the name of a proved theorem, no lower bound, under just the question's adjacency?"""
     try:
         theorem = theorem_registry.named(name)
     except SymacctError:
@@ -135,10 +132,7 @@ def _by_theorem(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | No
 
 
 def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
-    """Adds up the theorem's values of the parts it is about and the best values of the others.
-
-    Raises the SymacctError of a part without a value.
-    """
+    """Sums the theorem's values of the parts it is about and the best ones of the others."""
     low: Bound = Fraction(0)
     high: Bound = Fraction(0)
     for part in ask.parts:
@@ -160,10 +154,7 @@ def _is_of(name: str, part: AskedPart) -> bool:
 
 
 def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
-    """Yields (name of a mistake, the question whose truth it computes, the factor of that truth).
-
-    Only for questions about RDP. The likeliest come first: the first that fits is named.
-    """
+    """Yields (name of a mistake, the RDP question whose truth it computes, that truth's factor)."""
     alpha = Fraction(ask.at)
     parts = ask.parts
     if any(p.sampling != "none" for p in parts):
@@ -231,10 +222,7 @@ def _in_float32(ask: Ask) -> Iterator[tuple[str, Ask, int]]:
 
 
 def float32(text: str) -> str:
-    """The text of a number rounded to float32, in full; the text itself where that is no change.
-
-    So it is for float32 numbers, and for 0 and others outside of [2^−126, 2^127).
-    """
+    """The text of a number rounded to float32; itself for one, and outside of [2^−126, 2^127)."""
     number = Fraction(text)
     rounded = nearest_float32(number)
     if rounded in (None, number) or not 2.0**-126 <= abs(number) < 2.0**127:

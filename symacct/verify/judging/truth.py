@@ -72,8 +72,8 @@ SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]]
 class Oracle:
     """Computes and remembers certified truths of asks, for both readings of their parameters.
 
-    Its owner may set the time: `clock` in seconds, its reading `until` which all is answered, and
-    the seconds of processor time that the `longest` question takes. Nothing limits it at first.
+    Its owner may set the time: the reading `until` of the `clock`, by which all is answered, and
+    the seconds of processor time of the `longest` question. Nothing limits it at first.
     """
 
     def __init__(self, digits: int = DIGITS) -> None:
@@ -84,7 +84,7 @@ class Oracle:
         self.until = self.longest = math.inf
 
     def truth(self, ask: Ask) -> Truth | None:
-        """The enclosure for both readings of a question; None where symacct has none of either.
+        """The enclosure for both readings of a question; None where symacct has none of one.
 
         None is remembered too, as after `longest` seconds; an OutOfTimeError is not.
         """
@@ -130,10 +130,7 @@ class Oracle:
         return functools.reduce(Truth.hull, truths)
 
     def _truth(self, ask: Ask) -> Truth:
-        """Computes the truth of one reading by the method of its kind, or raises a SymacctError.
-
-        Of ε and δ it is the exact profile, else between a lower bound and the improved conversion.
-        """
+        """Computes the truth of one reading by the method of its kind, or raises a SymacctError."""
         if ask.kind == "rdp":
             return self._rdp(ask)
         if ask.kind in _OTHERS:
@@ -169,10 +166,7 @@ class Oracle:
         return truth is not None and truth.lower > Fraction(ask.within or 0) * (1 + allowance)
 
     def _calibrated(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
-        """Encloses a noise or rate between neighbours of which one is enough; of runs the largest.
-
-        `exact` says that no other proof or order allows a better one.
-        """
+        """Encloses noise or a rate between neighbours of which one is enough; of runs the most."""
         exactly = conversion == "exact"
         if ask.kind in LARGEST and (end := self._at_the_end(ask, conversion, orders)) is not None:
             return end
@@ -270,10 +264,7 @@ def _largest_order(ask: Ask) -> int:
 
 
 def _spent(ask: Ask, value: Fraction) -> Ask:
-    """The question of ε, with the answer to one about noise, a rate or runs filled in.
-
-    A rate above 1 is 1, a number of runs is rounded down, and no orders are given.
-    """
+    """The question of ε with this noise, this rate (at most 1) or these runs, rounded down."""
     (part,) = ask.parts
     if ask.kind == "rate":
         part = replace(part, gamma=str(min(value, Fraction(1))))
@@ -296,10 +287,7 @@ def _mirrored(ask: Ask) -> Ask:
 
 
 def _reflected(ask: Ask, known: Truth) -> Truth:
-    """δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), as each pair has its mirror image beside it.
-
-    `ask` is at −ε < 0, and `known` encloses δ(ε).
-    """
+    """δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), for `ask` at −ε < 0 and the `known` δ(ε), by mirror images."""
     with precision(_BITS):
         shrink = BALL.exp(BALL.number(Fraction(ask.at)))
         low, high = map(rational, ends_of(shrink))
@@ -314,10 +302,7 @@ def _canonical(ask: Ask) -> Ask:
 
 
 def relation_of(ask: Ask) -> str:
-    """The relation that the truth is computed under: replace_special is taken for add_remove.
-
-    A record that adds nothing is as good as none, in a sum and in a Poisson sample of one.
-    """
+    """Takes replace_special for add_remove: in a sum, what adds nothing is as good as none."""
     return "replace_one" if ask.adjacency == "replace_one" else "add_remove"
 
 
@@ -387,10 +372,7 @@ def _nearest(text: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def step(part: AskedPart, relation: str, group: int = 1) -> Node:
-    """One run of a part as a node, under a relation, for groups of so many records.
-
-    A noise or rate that is asked for is an open symbol.
-    """
+    """One run of a part as a node, for groups of so many records; what is asked for is a symbol."""
     mechanism = _mechanism(part)
     m: Node = Compose({mechanism: part.inner}) if part.inner > 1 else mechanism
     if part.sampling == "none":

@@ -46,6 +46,7 @@ def excess(
 
 
 def _minus(a: Bound, b: Bound) -> float:
+    """a − b as the nearest float; ∞ if one of them is."""
     return math.inf if math.inf in (a, b) else nearest_float(Fraction(a) - Fraction(b))
 
 
@@ -122,10 +123,7 @@ class Finding:
 
     @property
     def ratio(self) -> float | None:
-        """The value over the lower end of the truth if it is below that, else over the upper one.
-
-        None without both, and over ∞; over 0 it is ±∞, or 1 for the value 0.
-        """
+        """The value over the truth's lower end if below it, else over the upper; None over ∞."""
         value, truth = self.answer.finite, self.truth
         if value is None or truth is None:
             return None
@@ -152,6 +150,7 @@ Probe = Callable[[Ask], Finding | None]
 
 
 def _quotient(a: Fraction, b: Fraction) -> float:
+    """a/b as the nearest float; over 0 it is 1 for 0, and else ±∞."""
     if b == 0:
         return 1.0 if a == 0 else math.inf if a > 0 else -math.inf
     return nearest_float(a / b)
@@ -298,10 +297,7 @@ class Judge:
         return bounds is not None and matching.same(value, bounds, allowed)
 
     def _as_converted(self, ask: Ask, answer: Answer) -> bool:
-        """Is the value no better than the declared conversion proves, and not loose?
-
-        Then it is right, and no truth is computed. False where no conversion is declared.
-        """
+        """Is the value no better than the declared conversion proves, and not loose? Then right."""
         if answer.finite is None or ask.kind not in CONVERTED or not self._has_conversion:
             return False
         try:
@@ -400,10 +396,7 @@ class Judge:
         return case.finding(verdict, lower, below=True, note=note)
 
     def _between(self, case: _Case) -> Finding | None:
-        """Judges a value between the bounds by the theorem that the peer names; else undecided.
-
-        A better bound than ours may well be proved.
-        """
+        """Judges a value between the bounds by the theorem it claims; else it may be proved too."""
         finding = self._not_as_claimed(case)
         if finding is None:
             self.undecided.add((case.ask, case.value))

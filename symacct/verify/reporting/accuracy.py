@@ -52,10 +52,7 @@ def table(report: Report) -> str:
 
 
 def replayed(file: str) -> list[PlottedError]:
-    """Reads the worst cases that `grown` wrote, their relative error as 0; none without a file.
-
-    StoredError for a file that holds something else.
-    """
+    """Reads the worst cases that `grown` wrote, or raises StoredError; none without a file."""
     if not Path(file).exists():
         return []
     return stored(
@@ -69,10 +66,7 @@ def replayed(file: str) -> list[PlottedError]:
 
 
 def grown(before: Sequence[PlottedError], report: Report) -> str:
-    """The text of the replay file: the worst of each box, in this run and `before`.
-
-    A case of an earlier run stays until a worse one replaces it, also if it is mended.
-    """
+    """The text of the replay file: the worst of each box, in this run or `before` it."""
     kept = boxes([*before, *report.points]).values()
     rows = [{"ulps": point.ulps, "ask": point.ask.kind, **point.ask.parameters()} for point in kept]
     return json.dumps({"peer": report.peer, "worst": rows}, indent=1, ensure_ascii=False)

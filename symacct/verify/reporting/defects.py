@@ -61,7 +61,7 @@ class Clusters:
         return len(self._of)
 
     def note(self, finding: Finding | None, probe: Probe) -> None:
-        """Count a finding in the cluster of its kind; the probe is kept of the first. Not None."""
+        """Count a finding, unless it is None, in the cluster of its kind, which keeps one probe."""
         if finding is None:
             return
         key = _key(finding)
@@ -272,10 +272,7 @@ class Defect:
 
 
 def grouped(clusters: Iterable[Cluster]) -> list[Defect]:
-    """Groups clusters into one defect for each cause; none is left out.
-
-    Defects below what is proved come first, and else the order is that of the clusters given.
-    """
+    """Groups all clusters into a defect for each cause, those below what is proved first."""
     given = list(clusters)
     causes = _Causes(given)
     defects: dict[Cause, Defect] = {}

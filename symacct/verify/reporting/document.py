@@ -176,10 +176,7 @@ def _where(finding: Finding) -> list[str]:
 
 
 def _cause(defect: Defect) -> str:
-    """Names what explains the question shown, or the place to look at; "" where nothing is known.
-
-    The first of these that holds: memory or chance, a formula, an overflow, the form of numbers.
-    """
+    """Names the likeliest cause of the question shown, or where to look; "" if nothing is known."""
     finding = defect.shown
     if defect.remembers:
         return _PLACES[defect.cause]

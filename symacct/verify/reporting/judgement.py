@@ -24,10 +24,7 @@ NOT_JUDGED = 3
 
 @dataclass(frozen=True)
 class KnownFinding:
-    """One finding of a baseline: its severity, its cause, and the question where it was worst.
-
-    The severity is |log(value/truth)|, ∞ where the two have no positive finite ratio.
-    """
+    """One finding of a baseline; its severity is |log(value/truth)|, ∞ without such a number."""
 
     below: bool
     severity: float
@@ -89,10 +86,7 @@ class KnownFindings:
         return _size(cluster.worst.severity) < _WORSE_ELSEWHERE * most
 
     def fixed(self, report: Report) -> list[str]:
-        """Lists the known causes that are gone: each question was asked again and is right now.
-
-        A cause whose questions were not all asked, or that a defect of the report has, is not gone.
-        """
+        """Lists the known causes that no defect has and whose questions, asked again, are right."""
         there = {_core(defect.cause) for defect in report.defects}
         left: dict[str, bool] = {}
         for entry in self.by_id.values():

@@ -34,10 +34,7 @@ def needs() -> None:
 
 
 def page(documents: Sequence[ReportDocument], absent: Sequence[tuple[str, str]] = ()) -> str:
-    """The HTML text of one page for all peers; `absent` are (name, why it was not run).
-
-    ImportError without the packages that `needs` looks for.
-    """
+    """The HTML text of one page for all peers; `absent` are (name, why it was not run)."""
     import jinja2
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)

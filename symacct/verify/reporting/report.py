@@ -24,8 +24,7 @@ from symacct.version import __version__
 #: Bytes of the longest file that is read: larger than any that a run writes.
 _MOST_BYTES = 2**26
 _T = TypeVar("_T")
-#: The format of the JSON document, described in docs/verification.md; one more when a field changes
-#: its meaning or goes.
+#: The format of the JSON document, in docs/verification.md; one more when a field changes or goes.
 SCHEMA = 2
 
 
@@ -270,8 +269,8 @@ class StoredError(SymacctError):
 def stored(file: str, option: str, read: Callable[[Any], _T]) -> _T:
     """Reads by `read` the JSON that an earlier run wrote by this option.
 
-    StoredError, which names the option, for a file that cannot be read, is too long, or is other
-    data, at which `read` may raise ValueError, KeyError, TypeError or AttributeError.
+    StoredError for a file that cannot be read, is too long, or is other data, at which `read` may
+    raise ValueError, KeyError, TypeError or AttributeError.
     """
     try:
         with Path(file).open("rb") as stream:
