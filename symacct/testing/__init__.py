@@ -261,7 +261,7 @@ def _fault(
     rounding: Fraction,
     loose: Fraction | None,
 ) -> str | None:
-    """Describes what is wrong with a value; None where nothing is."""
+    """Describes why a value is unsound, or more than `loose` allows; None where it is neither."""
     low, high = truth
     value = _float(answer, where)
     between = _between(truth)

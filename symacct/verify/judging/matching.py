@@ -67,7 +67,7 @@ def proves(name: str, ask: Ask) -> bool:
 
 
 def claimed(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
-    """Encloses the value at a question about RDP of the theorem that a peer names, proved or not.
+    """Encloses the value at a question about RDP of the theorem that a peer names, of any kind.
 
     None for another kind of question, for an unknown name, and where the theorem has no value:
     no part is sampled as it is about, the order is beyond 4096, or it does not hold there.

@@ -281,7 +281,7 @@ def _of_delta(ask: Ask) -> Ask:
 
 
 def _mirrored(ask: Ask) -> Ask:
-    """The question of δ at the positive ε, where it is of δ at a negative one."""
+    """The question of δ at −ε, where it is of δ at a negative ε; else the question itself."""
     below_zero = ask.kind == "delta" and Fraction(ask.at) < 0
     return replace(ask, at=str(-Fraction(ask.at))) if below_zero else ask
 
@@ -360,6 +360,7 @@ def _numbers(ask: Ask) -> list[str]:
 
 
 def _as_floats(part: AskedPart) -> AskedPart:
+    """The part with its `numbers` rounded to float64."""
     named = tuple((name, _nearest(text)) for name, text in part.parameters)
     gamma = None if part.gamma is None else _nearest(part.gamma)
     return replace(part, parameters=named, gamma=gamma, sensitivity=_nearest(part.sensitivity))
@@ -367,6 +368,7 @@ def _as_floats(part: AskedPart) -> AskedPart:
 
 @functools.cache
 def _nearest(text: str) -> str:
+    """The float64 nearest to a number, as the exact text of a fraction."""
     return str(Fraction(float(Fraction(text))))
 
 

@@ -281,6 +281,7 @@ class Judge:
         )
 
     def _count(self, name: str, is_of_kind: Callable[[Ask], bool]) -> Count:
+        """Counts the questions of a kind; those with several answers count once."""
         answered, judged = (
             len({ask for ask, _ in seen if is_of_kind(ask)})
             for seen in (self.answered, self.judged)
@@ -349,7 +350,7 @@ class Judge:
         return Finding("unsound", ask, answer, below=True, note=_OVERSPENT) if overspent else None
 
     def _not_finite(self, ask: Ask, answer: Answer, value: float, truth: Truth) -> Finding | None:
-        """Judges inf, −inf or nan; inf is right where the truth may be beyond float64."""
+        """Judges nan, −inf (negative) and inf, right where the truth may be above 10^308."""
         if math.isnan(value):
             return Finding("nan", ask, answer, truth)
         largest = ask.kind in LARGEST
@@ -396,14 +397,14 @@ class Judge:
         return case.finding(verdict, lower, below=True, note=note)
 
     def _between(self, case: _Case) -> Finding | None:
-        """Judges a value between the bounds by the theorem it claims; else it may be proved too."""
+        """Judges a value between the bounds by the theorem it claims; else it is undecided."""
         finding = self._not_as_claimed(case)
         if finding is None:
             self.undecided.add((case.ask, case.value))
         return finding
 
     def _above(self, case: _Case) -> Finding | None:
-        """Judges a value above the truth, right within the allowance, by the theorem it claims."""
+        """Judges a value above the truth as loose, unless it is that of the theorem it claims."""
         if case.value <= case.truth.upper * (1 + self.allowance):
             return None
         bounds = self._claimed(case)

@@ -429,7 +429,7 @@ class _Causes:
         return (BOTH if what in self.both else _side(finding), *self._without_relation(what))
 
     def _without_relation(self, what: Cause) -> Cause:
-        """The relation is no part of the cause where it is so under several."""
+        """The first word of a cause alone where several relations have it; else the cause."""
         return what[:1] if len(self.relations.get(what[0], ())) > 1 else what
 
 
@@ -453,7 +453,7 @@ def _named(way: Way) -> str:
 
 
 def _types(finding: Finding) -> bool:
-    """Is it about the type of a number?"""
+    """Does its question differ from the usual one in the types of numbers, and in nothing else?"""
     return bool(finding.ask.how) and all(key in _TYPED for key, _ in finding.ask.how)
 
 
@@ -496,7 +496,7 @@ def _on_both_sides(curves: Iterable[Finding]) -> set[Cause]:
 
 
 def _changes(finding: Finding) -> bool:
-    """Is it inconsistent with itself in a new process? No single question need explain it."""
+    """Does a new process answer the same question otherwise? No single one need explain it."""
     alone = (
         finding.verdict == "inconsistent" and not finding.ask.how and finding.law in ("", CHANCE)
     )

@@ -315,6 +315,7 @@ def _questions_line(report: Report) -> str:
 
 
 def _counted(number: int, noun: str, singular: str = "was", more: str = "were") -> str:
+    """Writes how many there are, such as "1 answer was" or "2,000 answers were"."""
     return f"{number:,} {noun} {singular}" if number == 1 else f"{number:,} {noun}s {more}"
 
 
