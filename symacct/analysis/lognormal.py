@@ -169,11 +169,18 @@ class Lognormal:
         return np.where(u > 0, logs, np.inf)
 
     def log_negative_moments(self, orders: Floats, count: int) -> Floats:
-        """log E[(S/t)^{−λ}] in float64 for orders λ > 0, t = `count`, by ∫ u^{λ−1} φ(u)^t du."""
+        """log E[(S/t)^{−λ}] in float64, S the sum of t = `count` variables, λ > 0 the orders.
+
+        By t^λ/Γ(λ) ∫ u^{λ−1} φ(u)^t du, of which orders near 0 have much below the first u of the
+        table: there φ^t is taken as it is at that u.
+        """
         log_u, _, log_phi = self._table
         rows = orders[:, None] * (log_u + math.log(count)) + count * log_phi
+        steps = orders * _LOG_STEP
+        below = rows[:, 0] - steps - np.log(-np.expm1(-steps))
+        log_sums = np.logaddexp(np.logaddexp.reduce(rows, axis=1), below)
         log_gammas = np.array([math.lgamma(order) for order in orders])
-        return np.asarray(np.logaddexp.reduce(rows, axis=1) + math.log(_LOG_STEP) - log_gammas)
+        return np.asarray(log_sums + math.log(_LOG_STEP) - log_gammas)
 
     def tilts(self, u: Floats) -> Floats:
         """Candidates y for each u, along the first axis; one of them bounds φ(u) well."""

@@ -76,6 +76,14 @@ def test_orders_in_closed_form_are_those_of_the_integral():
             assert by_integral.rel_accuracy_bits() > 80
 
 
+@pytest.mark.parametrize("square", ["1/100", "1", "16"])
+def test_negative_moments_of_one_variable_steer_near_order_0_too(square):
+    """log E[W^{−λ}] = s²λ(λ+1)/2, though most of its integral lies at very small u."""
+    orders = np.array([0.001, 0.01, 0.05, 0.1, 0.5, 1.0, 3.0])
+    found = Lognormal(Fraction(square)).log_negative_moments(orders, 1)
+    assert found == pytest.approx(float(Fraction(square)) * orders * (orders + 1) / 2, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("sigma", "steps", "z"), [(20, 10, "11/2"), (100, 2, "5/4"), (10, 10**6, "7/3")]
 )
