@@ -133,10 +133,11 @@ class Peak:
 
 
 def climb(ruler: Ruler, rng: np.random.Generator, rounds: int) -> tuple[Peak | None, int]:
-    """Climb for `rounds` generations; return the best candidate and how many were looked at.
+    """Climb for `rounds` >= 1 generations; return the best of all candidates, and their number.
 
-    None stands for no candidate with a score. Candidates whose truth is below the floor of this
-    climb have none.
+    The climb draws its floor, which it leaves in the ruler, its number of outcomes, 2 to 4, and its
+    first points; the best 8 of all generations are the parents of the next one. None stands for no
+    candidate with a score, as where none is admitted or each truth is at most the floor.
     """
     scheme, ruler.floor = ruler.scheme, float(rng.choice(STEERING.floors))
     size = STEERING.population if ruler.vectorised else scheme.slow_population

@@ -1329,7 +1329,8 @@ def _at(integrand: Integrand, logs: list[arb]) -> arb:
 _MOST_HALVINGS = 40
 #: Pieces of one stretch, each a rule of some hundred values; more are refused.
 _MOST_PIECES = 1 << 11
-#: Stretches between powers of 2, after which the rest is left out.
+#: Stretches of one side of the middle, each end at twice or at half the distance of the one before:
+#: after so many what is farther is left out though it may count, as nothing here is certified.
 _MOST_STRETCHES = 1 << 12
 
 
@@ -1380,7 +1381,10 @@ class Quadrature:
         return total
 
     def stretch_sum(self, start: Number, factor: Number, scale: Number) -> Number:
-        """Sum over stretches whose ends grow or shrink by the factor."""
+        """Sum over stretches whose ends grow or shrink by the factor, until 3 in a row are small.
+
+        While the sum is 0, 23 have to be. After `_MOST_STRETCHES` of them it is taken as it is.
+        """
         total, small = self.mp.mpf(0), 0
         for _ in range(_MOST_STRETCHES):
             end = start * factor

@@ -201,7 +201,9 @@ FEW_BITS = 64
 _SMALLEST_THETA = 4
 #: The largest n of an integral, whose cost grows with it; PrecisionError beyond.
 _LARGEST_WHOLE_ORDER = 96
-#: The largest whole order in closed form, those included that a fractional order takes beyond it.
+#: The largest whole order whose moment is asked of the closed form. A fractional order takes those
+#: of 48 whole orders beyond its own, and so has a closed form below 2001. At the largest one
+#: a moment takes about half a second; beyond, the integral refuses it.
 _LARGEST_CLOSED_ORDER = 2048
 #: The whole orders beyond its own by which a fractional order is enclosed.
 _MOST_DIFFERENCES = 48

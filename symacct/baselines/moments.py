@@ -52,7 +52,8 @@ class MomentSteering:
     growth: Fraction = Fraction(5, 4)
     #: The order λ from which on no further block is added, whatever of the tail is proved.
     last_order: int = 10**12
-    #: Cells of the least height of h in the tail's integral.
+    #: The tail's integral is bounded by the least value of h on [Y, y], which is bounded on so many
+    #: intervals of equal length: more of them give a nearer bound and take longer.
     cells: int = 64
     #: Y, at which tz of the tail's second part ends, and B less the slope, where the first one
     #: ends: where they meet is free, and the least bound counts.
@@ -164,7 +165,11 @@ class _NoiseSearch:
         return self.best.union(most)
 
     def _ends(self) -> list[Fraction]:
-        """The ends of the first blocks, up to a σ from which on the tail is bounded well enough."""
+        """The rising ends of the first blocks, where values are met and the tail's bound is kept.
+
+        They go on up to the first σ from which on the tail is bounded well enough, or whose λ is
+        beyond `STEERING.last_order`, where that bound may be larger, or ∞.
+        """
         ends = [self.region.first()]
         while True:
             deadline.check()

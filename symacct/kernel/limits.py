@@ -38,7 +38,7 @@ class Limits:
     points: int = 1_000_000  # of a sweep's grid
     values: int = 2**18  # remembered of one curve at one precision; older ones are forgotten
     answers: int = 2**12  # (ε, δ) remembered of one node; older ones are forgotten
-    outcomes: int = 10_000  # of a finite distribution, or entries of a matrix
+    outcomes: int = 10_000  # of a list that is given; outcomes, their pairs, losses that it makes
     contour: int = 2**34  # of an exact profile: bits of all the terms that it sums
     seconds: int = 5  # of processor time for the smallest number that is proved of a question
 
@@ -70,7 +70,9 @@ def limits(**raised: int) -> AbstractContextManager[Limits]:
     written; order, search_order, search_sum: the largest Rényi order of a sum and of a search;
     hull: orders; terms: arguments of Min or Max; text_bytes: bytes; depth: levels; nodes: nodes;
     points: points of a grid; values, answers: values and answers remembered, the oldest of which
-    are forgotten beyond them; outcomes: outcomes.
+    are forgotten beyond them; outcomes: entries of a list that is given, as a law, a matrix or
+    a file, and what is listed of it: pairs of outcomes, triples of laws, outcomes of runs together,
+    losses.
 
     >>> from symacct import Gaussian
     >>> with limits(digits=20_000):

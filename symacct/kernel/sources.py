@@ -34,7 +34,10 @@ class Work:
 
     @property
     def named(self) -> str:
-        """The authors' family names and the year, as in "Zhu and Wang 2019", as plain text."""
+        """The authors and the year as plain text: "Zhu and Wang 2019", "Abadi et al. 2016".
+
+        Of three authors and more the first is named alone. A body, as a company, is named in full.
+        """
         fields = self.fields()
         if "author = {{" in self.entry:  # a body, which has no family name
             return f"{fields['author']} {fields['year']}"

@@ -78,7 +78,11 @@ class Neighbours:
 
     @property
     def fixed(self) -> tuple[Neighbours, ...]:
-        """Laws that some neighbours have in all runs, any of which bounds the truth from below."""
+        """Laws each of which some neighbours have in every run: these, unless a kind has others.
+
+        Each bounds from below what a composition truly costs. Of those without a registered loss,
+        as of `CurveAlone`, nothing follows.
+        """
         return (self,)
 
     def for_group(self, size: int) -> Neighbours | None:
@@ -680,7 +684,7 @@ class AnyOfRange(Neighbours):
 
 @dataclass(frozen=True)
 class Dominated(Neighbours):
-    """Laws that those of `above` dominate; some neighbours have the laws that `least` gives."""
+    """Laws that those of `above` dominate; some neighbours have those of `least` in every run."""
 
     above: Neighbours
     least: Callable[[], Neighbours]
@@ -694,7 +698,7 @@ class Dominated(Neighbours):
 
     @property
     def fixed(self) -> tuple[Neighbours, ...]:
-        """What some neighbours have."""
+        """The laws of `least` alone."""
         return (self.least(),)
 
 
@@ -702,7 +706,7 @@ class Dominated(Neighbours):
 class Worst(Neighbours):
     """Many laws, of which each test of `of` by a threshold is a test of some of them.
 
-    So one run has the profile of `of`. Some neighbours have the laws that `least` gives.
+    So one run has the profile of `of`. Some neighbours have the laws of `least` in every run.
     """
 
     of: Neighbours
@@ -715,5 +719,5 @@ class Worst(Neighbours):
 
     @property
     def fixed(self) -> tuple[Neighbours, ...]:
-        """What some neighbours have."""
+        """The laws of `least` alone."""
         return (self.least(),)

@@ -154,9 +154,11 @@ class DiscreteGaussianSum(Mechanism):
         return lambda alpha: noise.at_one(ctx) if alpha == 1 else curve(alpha)
 
     def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
-        """The exact curve for d = 1, where a sum has few outcomes; None for others or symbols.
+        """The exact curve of one number, d = 1, if it has no symbols; None for others.
 
-        LimitError at an order whose middle is too many standard deviations away.
+        None also for the sum of several parties unless it is narrow, σ√n < 100, and near one
+        discrete Gaussian, τ < 100 nats. Of a sum LimitError at an order α with α⌊Δ⌋ >= 25σ√n, where
+        the middle α⌊Δ⌋ of P^αQ^{1−α} is too far out.
         """
         if self.dimension > 1 or self.free_symbols:
             return None

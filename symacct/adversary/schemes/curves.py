@@ -86,22 +86,28 @@ class RaisedResponse(Mirrored):
 
 
 class RaisedCurve(Scheme):
-    """An upper bound of a pair's curve, raised freely at the orders 2 to 5."""
+    """An upper bound of a pair's curve, raised freely at the orders whose hull is claimed."""
 
     name = "a curve raised at whole orders"
     about = "Convexify"
+    #: Convexify takes the hull of the whole orders from 2 to this one, all of which are raised.
     max_order = 5
     fixed = ("max_order",)
-    numbers = tuple((f"raise {l}", 1e-4, 5.0) for l in range(2, 6))
+    numbers = tuple((f"raise {l}", 1e-4, 5.0) for l in range(2, max_order + 1))
     orders = (Fraction(3, 2), 2, Fraction(5, 2), 3, Fraction(7, 2), 4, 5)
 
     def array_curves(self, c: Candidates) -> ArrayCurve:
         return ArrayCurve.of_pairs(
-            self.base(c), {l: c.numbers[f"raise {l}"][:, 0] for l in range(2, 6)}
+            self.base(c), {l: c.numbers[f"raise {l}"][:, 0] for l in self._raised_orders}
         )
 
     def premise(self, c: Candidates) -> Node:
-        return FiniteLaws.of(self.base(c), {l: c.number(f"raise {l}") for l in range(2, 6)})
+        return FiniteLaws.of(self.base(c), {l: c.number(f"raise {l}") for l in self._raised_orders})
+
+    @property
+    def _raised_orders(self) -> range:
+        """The orders at which the curve is raised."""
+        return range(2, self.max_order + 1)
 
 
 # --- the true ε and δ of a pair

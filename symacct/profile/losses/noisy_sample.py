@@ -150,7 +150,11 @@ def _direction(runs: Runs, reverse: bool) -> CompositionProfile:
 
 @lru_cache(16)
 def _steering(part: OneSample) -> tuple[Floats, Floats]:
-    """Estimate log of Q's masses, and the losses, of chords of the product's profile."""
+    """Estimate log of Q's masses, and the losses, of a finite law that stands for the sample.
+
+    Chords of the product's profile, between evenly spaced losses ℓ, are the profile of atoms at
+    these ℓ. In the sample an atom keeps its mass, and has the loss log(1−γ+γe^ℓ).
+    """
     with ctx.workprec(_STEERING_BITS):
         most = min(_FARTHEST, float(_direction(part.runs, False).runs.largest))
         ratios = np.exp(np.linspace(-most, most, 2 * _STEERING_PLACES + 1))

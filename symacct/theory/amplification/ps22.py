@@ -310,7 +310,11 @@ def often_enough(node: Node) -> str | None:
 
 
 def poisson_excess_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, order: Order) -> Number:
-    """λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, above (λ−1)y′ − λy for an event's chances"""
+    """c_j = λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, λ = `lam` > 1 and j = `order` > 1
+
+    At least (λ−1)y′ − λy, where y and y′ are the probabilities of one event of one run under two
+    neighbouring datasets, whichever event it is.
+    """
     j, number = ctx.number(order), ctx.number(lam)
     shrink = j * (ctx.log1p(-1 / number) + ctx.log1p(-1 / j))
     return number / (j - 1) * ctx.exp((j - 1) * eps(order) + shrink)

@@ -25,8 +25,8 @@ from symacct.theory.amplification.zw19 import general_bound, has_swap_symmetric_
 #: The values that by= may give to τ and to the sides of the sum; 0, that no τ is given, is none.
 OPTION_VALUES = (("tau", range(1, 10**9)), ("sides", range(1, 3)))
 
-#: The first of some orders in a row, and how many there are.
-Run = tuple[Number, int]
+#: Whole orders in a row: the first one, and how many there are.
+OrdersInRow = tuple[Number, int]
 
 
 def is_nondecreasing(node: Node) -> str | None:
@@ -69,7 +69,7 @@ def tau_terms(
         return tight_bound(ctx, eps, alpha, gamma)
     top = eps(alpha - tau if sides == 2 else alpha)
     excess = middle_excess(ctx, alpha, gamma, top) + replaced_terms(
-        ctx, eps, alpha, gamma, top, _runs(alpha, tau, sides, first=2)
+        ctx, eps, alpha, gamma, top, _kept_orders(alpha, tau, sides, first=2)
     )
     return ctx.log1p(excess) / (ctx.number(alpha) - 1)
 
@@ -104,8 +104,8 @@ def tau_terms_general(
     excess = 3 * middle_excess(ctx, alpha, gamma, top)
     excess += 2 * (1 - keep**alpha - alpha * gamma * keep ** (alpha - 1))
     excess += _weight(ctx, alpha, gamma, 2) * (ctx.exp(eps(2)) - 3 * ctx.exp(top))
-    runs = _runs(alpha, tau, sides, first=3)
-    excess += 3 * replaced_terms(ctx, eps, alpha, gamma, top, runs)
+    kept = _kept_orders(alpha, tau, sides, first=3)
+    excess += 3 * replaced_terms(ctx, eps, alpha, gamma, top, kept)
     return ctx.log1p(excess) / (ctx.number(alpha) - 1)
 
 
@@ -128,22 +128,25 @@ def _is_whole_sum(tau: int, alpha: Order) -> bool:
     return tau == 0 or (isinstance(alpha, int) and 2 * tau > alpha)
 
 
-def _runs(alpha: Order, tau: int, sides: int, first: int) -> list[Run]:
-    """The orders first … τ and, on two sides, α−τ+1 … α: those whose terms stay as they are."""
-    runs: list[Run] = [(first, max(tau - first + 1, 0))]
+def _kept_orders(alpha: Order, tau: int, sides: int, first: int) -> list[OrdersInRow]:
+    """The orders first … τ and, for `sides` = 2, α−τ+1 … α: the l whose terms keep their own ε(l).
+
+    None are below `first`, and the count of an empty row is 0. 2τ <= α, so that no l is in both.
+    """
+    rows: list[OrdersInRow] = [(first, max(tau - first + 1, 0))]
     if sides == 2:
         # A symbolic order is taken to be larger than what would be skipped.
         skipped = max(first - (alpha - tau + 1), 0) if isinstance(alpha, int) else 0
-        runs.append((alpha - tau + 1 + skipped, tau - skipped))
-    return runs
+        rows.append((alpha - tau + 1 + skipped, tau - skipped))
+    return rows
 
 
 def replaced_terms(
-    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, top: Any, runs: list[Run]
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, top: Any, rows: list[OrdersInRow]
 ) -> Number:
-    """Σ b_l (e^{(l−1)ε(l)} − e^{(l−1)E}) over the orders of the runs, E = `top`."""
+    """Σ b_l (e^{(l−1)ε(l)} − e^{(l−1)E}) over the orders l of the rows, E = `top`."""
     total = ctx.number(0)
-    for first, count in runs:
+    for first, count in rows:
         for step, weight in zip(range(count), weights(ctx, alpha, gamma, first), strict=False):
             l = first + step
             total += weight * (ctx.exp((l - 1) * eps(l)) - ctx.exp((l - 1) * top))
