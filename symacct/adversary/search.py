@@ -65,6 +65,8 @@ class SearchSteering:
     #: A proof is tried at once where the logarithm of truth over bound is above this: more than
     #: float64 loses of most truths.
     violation: float = 1e-9
+    #: The score of a truth of ∞ above a finite bound: more than any logarithm of a float64 ratio.
+    clearest: float = 2000.0
     #: This many of the best candidates of all climbs are decided, beside the nearest of each order.
     decided: int = 24
 
@@ -238,16 +240,20 @@ class Ruler:
     def _compared(self, truth: Number, bound: Number) -> Number:
         """sign · (log g(truth) − log g(bound)), g(x) = e^{(α−1)x} − 1 for a scheme by moments
 
-        It is −∞ for a truth that is not above the floor.
+        It is −∞ for a truth that is not above the floor. At order ∞ a truth of ∞ above a finite
+        bound has the highest score; at another order ∞ is what float64 makes of a large truth.
         """
         factor = 1.0
+        is_clearest = np.isposinf(truth) & np.isfinite(bound)
+        if self.alpha != INFINITY or self.sign < 0:
+            is_clearest = np.zeros_like(is_clearest)
         if self.scheme.by_moments and self.alpha not in (1, INFINITY):
             factor = float(self.alpha) - 1
             truth, bound = np.expm1(factor * truth), np.expm1(factor * bound)
         # A bound that is not positive is the clearest violation.
         known = truth > self.floor
         gap = np.log(truth) - np.log(np.maximum(bound, 1e-30))
-        return np.where(known, self.sign * gap, -np.inf)
+        return np.where(is_clearest, STEERING.clearest, np.where(known, self.sign * gap, -np.inf))
 
     def _in_balls(self, c: Candidates, row: int) -> float:
         """Score one candidate, rounded to fractions, by the middles of balls of few bits.

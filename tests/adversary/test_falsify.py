@@ -12,12 +12,14 @@ from flint import arb
 
 from symacct import DomainError, Kind, Theorem, falsify, theorems
 from symacct.adversary.candidates import Candidates
-from symacct.adversary.claims import CLAIMS
+from symacct.adversary.claims import CLAIMS, conjectured
 from symacct.adversary.schemes.noise import NOISES, NoisyAnswer, _beyond
-from symacct.adversary.search import Ruler, samples, tasks
+from symacct.adversary.search import Ruler, Search, samples, tasks
 from symacct.cli import main
 from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import ALL_ORDERS, Source
 from symacct.kernel.conversion import of_one_order
+from symacct.kernel.exact import INFINITY
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
 from tests import independent
@@ -118,6 +120,29 @@ def test_a_wrong_claim_is_refuted_by_a_witness(name):
     else:
         assert witness.truth.lower > witness.bound.upper
     assert all(sum(law) == 1 for law in laws if len(law) > 1)
+
+
+def test_a_finite_bound_at_order_infinity_is_refuted_where_the_truth_is_infinite():
+    """Gaussian noise has no largest loss; in float64 a truth may also overflow, which is none."""
+
+    def thousand(ctx, eps, alpha, gamma):
+        return ctx.number(1000)
+
+    stated = conjectured(
+        "thousand", thousand, "PoissonSubsample", Kind.UPPER, Source("user", ""), ALL_ORDERS
+    )
+    named = [
+        task for task in tasks(stated, None) if task.scheme.name == "Poisson, Gaussian noise itself"
+    ]
+    search = Search(
+        [task for task in named if task.alpha == INFINITY], 50, np.random.default_rng(0)
+    )
+    search.run()
+    assert search.witness.truth.lower == search.witness.truth.upper == mpmath.inf
+    assert search.witness.bound.upper < 1001
+    finite = Search([task for task in named if task.alpha == 8], 50, np.random.default_rng(0))
+    finite.run()
+    assert finite.witness is None
 
 
 def test_the_average_of_closer_pairs_may_be_farther_apart():
