@@ -279,7 +279,7 @@ def _choices(kinds: list[T], count: int) -> Iterator[list[tuple[T, int]]]:
 
 
 def _powers(series: arb_poly, most: int, length: int) -> list[arb_poly]:
-    """Compute the powers of a series up to the largest exponent, which every choice shares."""
+    """Compute the powers of a series up to the exponent `most`, which every choice shares."""
     powers = [arb_poly([1])]
     for _ in range(most):
         powers.append((powers[-1] * series).truncate(length))
@@ -423,8 +423,8 @@ def _cheapest(
 ) -> tuple[float, float, float, float, float]:
     """Choose the line Re s = c: c, h, λ, about where the moment has fallen, and log M(c)e^{−cy}/δ.
 
-    It is looked for near the saddle, and far beyond it where that takes many nodes. PrecisionError
-    where no line serves.
+    It is looked for near the saddle, and far beyond it where that takes many nodes. Aliases are to
+    be e^{−drop} of δ, and c is at most `most`. PrecisionError where no line serves.
     """
     saddle = moments.saddle(y)
     near = moments.moments_around(saddle)
@@ -447,9 +447,9 @@ def _cheapest_of(
 ) -> tuple[float, float, float, float, float]:
     """Choose the cheapest of some shifts, by K and its second derivative there.
 
-    The largest loss is y + `room`. Both aliases are to be below e^{log_delta − drop}:
-    e^{−2πc/h} <= that, and e^{K(λ) − λy − 2π(λ−c)/h} <= that for the best λ > c.
-    PrecisionError where no line does that.
+    The largest loss is y + `room`, and c is at most `most`. Both aliases are to be below
+    e^{log_delta − drop}: e^{−2πc/h} <= that, and e^{K(λ) − λy − 2π(λ−c)/h} <= that for the best
+    λ > c. PrecisionError where no line does that.
     """
     (shifts, log_moments, variances), goal = known, drop - log_delta
     over = np.nan_to_num(log_moments - shifts * y + goal, nan=math.inf, posinf=math.inf)
@@ -478,7 +478,8 @@ def _across(
 ) -> tuple[float | None, float]:
     """Choose λ and h for aliases at −y below e^{−9−y} of δ too.
 
-    λ is None and h is left as it is where that takes too many nodes.
+    λ is None and h is left as it is where that takes too many nodes, or where the `drop` of the sum
+    leaves too few nats at −y.
     """
     shifts, log_moments, _ = moments.moments_around(moments.saddle(y))
     goal = _ACROSS_NATS - log_delta + y
@@ -590,8 +591,9 @@ def _terms(moments: Moments, line: OrderLine, need: float) -> int:
 
 #: Bounds of what a sum leaves out are worked out at this many bits.
 _BOUND_BITS = 64
-#: A polynomial of so many nodes at most is evaluated by Horner's rule.
-_FEW = 64
+#: A polynomial of so many coefficients at most is evaluated by Horner's rule: each step turns a
+#: rectangle, by which up to half a bit is lost, and no more of them are spared.
+_MOST_HORNER_COEFFICIENTS = 64
 #: The moment at λ is a sum of so many terms at most, or else the bound is ∞.
 _MOST_TERMS = 2**18
 #: That moment is off by e^{−14} of it: its digits hardly matter, as it bounds an error.
@@ -599,10 +601,12 @@ _ALIAS_NEED = 14.0
 # The search for a root in float64, which steers:
 #: It takes so many Newton steps at most,
 _STEPS = 40
-#: and ends at so many times the y that the nodes were chosen for, or at that part of it.
-_FAR = 4.0
-#: A sum counts as lost in rounding where it is at most this share of Σ |terms|.
-_NOISE = 1e-14
+#: and ends at so many times the start, in nats, or at that part of it: the nodes were chosen for
+#: the start, and farther off the sum is mostly its aliases.
+_ROOT_RANGE = 4.0
+#: A sum counts as lost in rounding where it is at most this share of Σ |terms|, some 90 roundings
+#: of float64: an exponent of as many nats is off by so much.
+_ROUNDING_SHARE = 1e-14
 #: A step of this share of y is the last one, about what float64 leaves.
 _NEAR = 1e-9
 
@@ -629,8 +633,7 @@ class FloatContour:
     def log_value(self, y: float) -> float:
         """Estimate log(D(y) − d); −∞ where rounding hides it."""
         terms = self.terms(y)
-        value = float(terms.real.sum())
-        return math.log(value) if value > _NOISE * float(np.abs(terms).sum()) else -math.inf
+        return math.log(float(terms.real.sum())) if _is_above_rounding(terms) else -math.inf
 
     def root(self, start: float, log_delta: float, lost: float) -> tuple[float, float]:
         """Estimate the root of log D(y) = log δ by Newton steps from a start, with the slope there.
@@ -641,7 +644,7 @@ class FloatContour:
         for _ in range(_STEPS):
             terms = self.terms(y)
             total = float(terms.real.sum())
-            if y == start and not total > _NOISE * float(np.abs(terms).sum()):
+            if y == start and not _is_above_rounding(terms):
                 break
             value = lost + total
             slope = -float((terms @ self.shifts).real)
@@ -650,9 +653,14 @@ class FloatContour:
             slope /= value
             step = max(-0.3 * y, min(0.3 * y, (math.log(value) - log_delta) / slope))
             y -= step
-            if abs(step) <= _NEAR * y or not start < _FAR * y < _FAR**2 * start:
+            if abs(step) <= _NEAR * y or not start < _ROOT_RANGE * y < _ROOT_RANGE**2 * start:
                 break
         return y, slope
+
+
+def _is_above_rounding(terms: Floats) -> bool:
+    """Decide if the real part of a sum is above what rounding may have made of it."""
+    return float(terms.real.sum()) > _ROUNDING_SHARE * float(np.abs(terms).sum())
 
 
 # Proved in docs/proofs/contours.md, Lemma complex-integral.
@@ -831,7 +839,7 @@ def _polynomial(coefficients: list[acb]) -> Callable[[acb], acb]:
 
     Horner's rule lets rectangles grow, by some bits if they are few.
     """
-    if len(coefficients) <= _FEW:
+    if len(coefficients) <= _MOST_HORNER_COEFFICIENTS:
         return acb_poly(coefficients)
     rows = _in_rows(coefficients)
 
@@ -884,9 +892,9 @@ _MANY_BESIDE = 20_000
 _MOST_DIGITS = 13.0
 #: The ratio r of both noises: a larger one bounds D from farther below, a smaller one divides by
 #: r − 1 what both sums are off by.
-_MORE = Fraction(5, 4)
-#: That division loses so many digits.
-_LOST = 1.0
+_NOISE_RATIO = Fraction(5, 4)
+#: So many decimal digits are lost to that division: log₁₀ of 2/(r − 1) = 8, and a little.
+_DIGITS_LOST_TO_RATIO = 1.0
 #: Noise is chosen to move D by this share of the error that is wanted.
 _SHARE = 0.25
 #: μ² is at least 2^{−200}.
@@ -919,8 +927,8 @@ class SmoothedContour(Contour):
     def delta(self, y: arb) -> arb:
         """Enclose D(y) − P(L = ∞) of the runs without the noise."""
         above, wider = super().delta(y), self._wider.delta(y)
-        more = arb(_MORE.numerator) / _MORE.denominator
-        most = (more * more * self._ratio / 8).exp() / (more - 1) * (wider - above)
+        r = arb(_NOISE_RATIO.numerator) / _NOISE_RATIO.denominator
+        most = (r * r * self._ratio / 8).exp() / (r - 1) * (wider - above)
         return above - up_to(most.max(arb(0)))
 
     @property
@@ -934,10 +942,10 @@ class SmoothedContour(Contour):
 
         F(1+s) of noise is e^{s(s+1)μ²/2}, as F(−s) is.
         """
-        noise = GaussianLoss(_MORE**2 * self.noise)
+        noise = GaussianLoss(_NOISE_RATIO**2 * self.noise)
         wider = Contour((*self.runs[:-1], (noise, 1)), self.plan, self.reverse, self.at)
         with ctx.workprec(self.plan.bits):
-            c, h, more = arb(self.plan.c), arb(self.plan.h), _MORE**2 - 1
+            c, h, more = arb(self.plan.c), arb(self.plan.h), _NOISE_RATIO**2 - 1
             half = self._ratio * more.numerator / (2 * more.denominator)
             shifts = (acb(c, h * n) for n in range(len(self.nodes)))
             grown = [
@@ -965,7 +973,7 @@ def smoothed(
         return moments, plain
     with_noise = _beside_noise(moments, y, digits)
     try:
-        smooth = plan(with_noise, y, log_delta, digits + _LOST, two_ways)
+        smooth = plan(with_noise, y, log_delta, digits + _DIGITS_LOST_TO_RATIO, two_ways)
     except LimitError:
         if plain is None:
             raise refused from None
@@ -1135,7 +1143,10 @@ def valued_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
 
 
 def _single_jump_root(moments: Moments, delta: Fraction, most: float) -> float:
-    """Estimate ε where jumps are rare: the root of Σ k_i D_i(ε) = δ, D_i of one run."""
+    """Estimate ε where jumps are rare: the root of Σ k_i D_i(ε) = δ, D_i of one run.
+
+    It is looked for from 0 to `most` nats.
+    """
     low, high = 0.0, most
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -1146,7 +1157,7 @@ def _single_jump_root(moments: Moments, delta: Fraction, most: float) -> float:
 
 
 def _of_samples(runs: DirectedRuns, delta: Fraction, most: float) -> float:
-    """Estimate where D of small samples is δ: by their spread, or by one jump."""
+    """Estimate where D of small samples is δ: by their spread, or by one jump up to `most` nats."""
     moments = runs.moments
     return max(_by_spread(moments, delta), _single_jump_root(moments, delta, most))
 
