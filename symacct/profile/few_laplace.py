@@ -759,7 +759,8 @@ class Path:
     def _off_ray(self, y: arb, far: arb) -> arb:
         """Bound the error of a ray's sum, and what is left out before the first node.
 
-        Both edges of the sum's strip lie in the quarter or in the disc.
+        `far` is the largest distance in nats from y to a loss that the ray sums. Both edges of the
+        sum's strip lie in the quarter or in the disc.
         """
         with ctx.workprec(_BOUND_BITS):
             radius, corner, slant = self._disc[1], arb(self.corner), arb(_SLANT)

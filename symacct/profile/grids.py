@@ -115,7 +115,7 @@ class Masses(NamedTuple):
 
 @dataclass(frozen=True)
 class Products:
-    """Products of masses leave out at either end what sums to `most` at most, times 2^bits.
+    """Products of masses leave out at either end what sums to `most` at most, masses times 2^bits.
 
     More than `most_nodes` are refused by a PrecisionError that says `refused`.
     """
@@ -160,7 +160,10 @@ class Products:
 
 
 def _run_of(masses: list[Any], most: int) -> tuple[int, int]:
-    """Count the first masses that sum to `most` at most, and sum them; the last is not counted."""
+    """Count the first masses that sum to `most` at most, and sum them; the last is not counted.
+
+    Both are whole numbers, masses times the 2^bits of `Products`.
+    """
     before = 0
     for i, total in enumerate(accumulate(masses)):
         if total > most or i == len(masses) - 1:

@@ -50,7 +50,7 @@ def accuracy(x: arb) -> float:
 
 
 def decided(value: arb, most: arb) -> bool | None:
-    """Decide if the value is at most this; None where balls can't tell, as of NaN."""
+    """Decide if value <= `most`, both of one unit; None where balls can't tell, as of NaN."""
     if value <= most:
         return True
     return False if value > most else None

@@ -260,7 +260,7 @@ def shares(count: int) -> arb_mat:
 def interpolation_error(most: arb, ratio: arb, count: int) -> arb:
     """Bound the error of interpolation at m points by 4Mρ^{1−m}/(ρ−1), ρ = `ratio` > 1.
 
-    The function is analytic and at most M in the ellipse of the half axes' sum ρ.
+    The function is analytic and at most M = `most` in the ellipse of the half axes' sum ρ.
     """
     return 4 * most * ratio ** (1 - count) / (ratio - 1)
 

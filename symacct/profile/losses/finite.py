@@ -1,4 +1,7 @@
-"""Finitely many outcomes make a loss of atoms: P = (1−γ)Q + γP₀ against Q."""
+"""Finitely many outcomes make a loss of atoms: P = (1−γ)Q + γP₀ against Q.
+
+`need` and `slack` are in nats, as in profile/part.py: sums over atoms serve any need.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The Gaussian's pair N(1, σ²) against N(0, σ²): L ~ N(s²/2, s²) under P, s = Δ/σ."""
+"""The Gaussian's pair N(1, σ²) against N(0, σ²): L ~ N(s²/2, s²) under P, s = Δ/σ.
+
+`need` and `slack` are in nats, as in profile/part.py: closed forms serve any.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Noise on whole numbers has an atom of the loss at every outcome: P = (1−γ)Q + γP₀ against Q."""
+"""Noise on whole numbers has an atom of the loss at every outcome: P = (1−γ)Q + γP₀ against Q.
+
+`need` and `slack` are in nats, and `far` is the largest |Im z|, as in profile/part.py.
+"""
 
 from __future__ import annotations
 

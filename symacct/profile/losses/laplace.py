@@ -4,6 +4,7 @@ Under Q the noise is below 0 with probability ½ and above s with e^{−s}/2: tw
 between them R(x) = 1−γ+γe^{2x−s} rises. With 0 <= x <= s
 
 F(z) = ½R(0)^z + ½e^{−s}R(s)^z + ∫ ½e^{−x}R(x)^z dx (docs/proofs/losses.md, Lemma laplace-moments).
+`need` is in nats, and `far` is the largest |Im z|, as in profile/part.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """One of two pairs by a public coin has the mean of their profiles, and of their moments.
 
-What is a mean of other losses shares `MixtureMoments`, which steers.
+What is a mean of other losses shares `MixtureMoments`, which steers. `need` and `slack` are in
+nats, as in profile/part.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The loss rises with the outcome x, so one run has a difference of normal tails. F(z) = ∫p^z q^{1−z}
 is a trapezoidal sum over real x, and lines Im x = ±η bound its error, and F itself far from the
-real orders (docs/proofs/directions.md, Lemma mixture-loss).
+real orders (docs/proofs/directions.md, Lemma mixture-loss). `need` and `slack` are in nats, and
+`far` is the largest |Im z|, as in profile/part.py.
 """
 
 from __future__ import annotations

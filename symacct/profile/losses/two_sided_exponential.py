@@ -2,6 +2,7 @@
 
 Under Q the loss has the density α(α−1)/(2α−1) times e^{−αx} right of 0 and e^{(α−1)x} left of it:
 F(z) = α(α−1)/((α−z)(α−1+z)) for 1−α < Re z < α (docs/proofs/triples.md, Lemma smoothed-stick).
+`need` and `slack` are in nats, as in profile/part.py: the closed form serves any.
 """
 
 from __future__ import annotations
