@@ -57,7 +57,7 @@ STEERING = {
     # Where the cells end.
     "profile.losses.fixed_size:Gaussian noise": ["in: top = "],
     # Of which only the first order is read; how many digits are tried.
-    "profile.contours:one contour": ["in: line = OrderLine(-lam", "_ALIAS_NEED"],
+    "profile.contours:one contour": ["in: line = OrderLine(order_at(lam", "_ALIAS_NEED"],
     # Bits and widths that are tried, and loops without an end; fewer ways of proof.
     "analysis.worst_triangle": [
         "in: half = bits // 2",

@@ -27,7 +27,15 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball, up_to
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.moments import Moments, shift
-from symacct.profile.part import FactorRuns, Floats, OrderLine, Part, PartRuns, rounded_down
+from symacct.profile.part import (
+    FactorRuns,
+    Floats,
+    OrderLine,
+    Part,
+    PartRuns,
+    order_at,
+    rounded_down,
+)
 from symacct.profile.proofs import CONTOURS
 from symacct.profile.roots import (
     accuracy,
@@ -387,7 +395,7 @@ def _mild(moments: Moments) -> float:
 
     Moments beyond it fall late; ∞ where no part is a density.
     """
-    order = np.array([moments.order(0.0)])
+    order = np.array([order_at(0.0, moments.reverse)])
     densities = [part for part, _ in moments.representatives if part.is_density]
     return min(
         (float(part.float_moments(order)[1][0] ** -0.5) for part in densities), default=math.inf
@@ -501,7 +509,9 @@ def _last_nodes(
     if last <= _MANY or last <= _MANY * how_many(moments.runs):
         return last, h, None
     log_rest = goal + c * y - math.log(h / math.pi)
-    taper = shortest_taper(moments.runs, moments.reverse, moments.order(c), h, y, log_rest, last)
+    taper = shortest_taper(
+        moments.runs, moments.reverse, order_at(c, moments.reverse), h, y, log_rest, last
+    )
     if taper is None or taper.last > last:
         return last, h, None
     return taper.last, taper.h, taper
@@ -512,7 +522,7 @@ def _last_node(moments: Moments, y: float, goal: float, c: float, h: float, t: f
 
     Where none within the limit of bits suffices it is one beyond, which `_refuse_large` refuses.
     """
-    most, order = limits.current().contour / (_NODE * _BITS), moments.order(c)
+    most, order = limits.current().contour / (_NODE * _BITS), order_at(c, moments.reverse)
 
     def exceeds_goal(t: float) -> bool:
         deadline.check()
@@ -540,7 +550,7 @@ def _falls(moments: Moments, c: float, h: float, last: int, need: float) -> Iter
     """
     if last <= _LONG:
         return
-    order = moments.order(c)
+    order = order_at(c, moments.reverse)
     start = [part.log_decay(order, 0.0) for part, _ in moments.representatives]
     for first in (last // 2, 3 * last // 4):
         fallen = [part.log_decay(order, first * h) for part, _ in moments.representatives]
@@ -558,7 +568,7 @@ def _refuse_large(moments: Moments, chosen: ContourPlan) -> None:
     """
     bits = 0
     for block in chosen.blocks:
-        line = OrderLine(moments.order(chosen.c), chosen.h, block.last, block.first)
+        line = OrderLine(order_at(chosen.c, moments.reverse), chosen.h, block.last, block.first)
         bits += len(line.nodes) * (_NODE + _terms(moments, line, block.need)) * block.bits
     limits.check(
         "contour",
@@ -730,10 +740,6 @@ class Contour:
         nodes = self.nodes if taper is None else self.nodes[: taper.first]
         return _polynomial([nodes[0] / 2, *nodes[1:]])
 
-    def order(self, shift: float) -> float:
-        """Return Re z where Re s = `shift`."""
-        return -shift if self.reverse else 1 + shift
-
     @cached_property
     def nodes(self) -> list[acb]:
         """M(s)/(s(s+1)) at s = c + inh in balls, 0 <= n <= last."""
@@ -742,7 +748,7 @@ class Contour:
     def _block(self, block: Block) -> Iterator[acb]:
         """Compute the nodes of one block at its precision."""
         plan = self.plan
-        line = OrderLine(self.order(plan.c), plan.h, block.last, block.first)
+        line = OrderLine(order_at(plan.c, self.reverse), plan.h, block.last, block.first)
         with ctx.workprec(block.bits):
             c, h = arb(plan.c), arb(plan.h)
             for n, moment in zip(line.nodes, self._moments(line, block.need), strict=True):
@@ -807,7 +813,7 @@ class Contour:
         Times e^{−cy} it bounds the rest: |s(s+1)| >= (nh)², and Σ_{n>N} n^{−2} <= 1/N.
         """
         plan = self.plan
-        a, t = self.order(plan.c), (plan.last + 1) * plan.h
+        a, t = order_at(plan.c, self.reverse), (plan.last + 1) * plan.h
         with ctx.workprec(_BOUND_BITS):
             decays = (k * part.decay(a, t, 1 / (4 * k)) for part, k in self.runs)
             return sum(decays, arb(0)) - (arb.pi() * arb(plan.h) * plan.last).log()
@@ -818,7 +824,7 @@ def log_chernoff(runs: FactorRuns, lam: float, reverse: bool) -> arb:
 
     As (1−e^{−u})₊ <= C(λ)e^{λu}, for every y. ∞ where the moments would be sums of too many terms.
     """
-    line = OrderLine(-lam if reverse else 1 + lam, 1.0, 0)
+    line = OrderLine(order_at(lam, reverse), 1.0, 0)
     needs = [(part, k, _ALIAS_NEED + math.log(k)) for part, k in runs]
     if sum(part.terms(line, need) for part, _, need in needs) > _MOST_TERMS:
         return arb.pos_inf()
@@ -858,8 +864,7 @@ def float_nodes(
     runs: Sequence[tuple[Part, float]], reverse: bool, plan: ContourPlan
 ) -> FloatContour:
     """Estimate the sum of a plan in float64."""
-    order = -plan.c if reverse else 1 + plan.c
-    line = OrderLine(order, plan.h, plan.last)
+    line = OrderLine(order_at(plan.c, reverse), plan.h, plan.last)
     log_moment = np.zeros(plan.last + 1, dtype=complex)
     for part, k in runs:
         log_moment += k * part.log_values(line)

@@ -25,7 +25,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import acb_within, geometric_tail, legendre, within
 from symacct.profile.losses.summed import Sample
 from symacct.profile.moments import Moments, shift
-from symacct.profile.part import rounded_down
+from symacct.profile.part import order_at, rounded_down
 from symacct.profile.roots import Value
 
 if TYPE_CHECKING:
@@ -474,11 +474,7 @@ class Path:
     @property
     def a(self) -> float:
         """The real part of the order z where Re s = c."""
-        return self._order(self.c)
-
-    def _order(self, shift: float) -> float:
-        """Return Re z where Re s = `shift`."""
-        return -shift if self.reverse else 1 + shift
+        return order_at(self.c, self.reverse)
 
     def _log_moment(self, order: float) -> float:
         """Estimate log M at a real order."""
@@ -565,16 +561,12 @@ class Path:
         )
         return low, high
 
-    def _z(self, s: acb) -> acb:
-        """Return the order z at s."""
-        return -s if self.reverse else 1 + s
-
     def _moment(self, shift: float) -> arb:
         """Enclose M at a real shift, to a few digits."""
         with ctx.workprec(_BOUND_BITS):
             moment = arb(1)
             for part, k in self.runs:
-                moment *= part.sample(self._order(shift), 0.0, _BOUND_NEED).moment ** k
+                moment *= part.sample(order_at(shift, self.reverse), 0.0, _BOUND_NEED).moment ** k
             return moment
 
     # --- from c to c+iT, where M is a sum over nodes
@@ -718,7 +710,7 @@ class Path:
             turn, corner = acb(aside, 1) * arb(0.5).sqrt(), acb(self.c, self.corner)
             along = [self._along(n) for n in range(i * _BLOCK, (i + 1) * _BLOCK)]
             places = [corner + turn * v for v, _ in along]
-            orders = Places(list(map(self._z, places)))
+            orders = Places([order_at(s, self.reverse) for s in places])
         ends = [[self._term(end, orders) for end in both] for both in self._ends]
         for j, (s, (_, rate)) in enumerate(zip(places, along, strict=True)):
             weight = turn * rate * self._step / (s * (s + 1))

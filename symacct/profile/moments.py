@@ -16,7 +16,7 @@ import numpy as np
 
 from symacct.kernel import deadline
 from symacct.kernel.memory import cached_property
-from symacct.profile.part import Factor, Floats, Part, PartRuns, merged
+from symacct.profile.part import Factor, Floats, Part, PartRuns, merged, order_at
 
 #: So many shifts are looked at in an octave, far from the saddle and near it.
 _COARSE, _FINE = 2, 8
@@ -75,13 +75,9 @@ class Moments:
         """The largest finite loss, and the room beyond it."""
         return self.room + sum(k * float(part.largest(self.reverse).mid()) for part, k in self.runs)
 
-    def order(self, shift: float) -> float:
-        """Return Re z where Re s = `shift`."""
-        return -shift if self.reverse else 1 + shift
-
     def _at(self, shifts: Floats) -> tuple[Floats, Floats]:
         """Estimate K and K″ at some shifts, by the representatives."""
-        orders = -shifts if self.reverse else 1 + shifts
+        orders = order_at(shifts, self.reverse)
         log_moments, variances = np.zeros(len(shifts)), np.zeros(len(shifts))
         for part, k in self.representatives:
             deadline.check()

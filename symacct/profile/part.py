@@ -75,6 +75,8 @@ if TYPE_CHECKING:
 #: An array of float64 or complex128, which steers.
 Floats = np.ndarray
 T = TypeVar("T")
+#: A shift, or some of them.
+Shift = TypeVar("Shift", float, Floats, acb)
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,11 @@ class OrderLine:
     def nodes(self) -> range:
         """The numbers n of the nodes, both ends among them."""
         return range(self.first, self.last + 1)
+
+
+def order_at(shift: Shift, reverse: bool) -> Shift:
+    """Return the order z at a shift s: 1 + s, or −s of the exchanged pair."""
+    return -shift if reverse else 1 + shift
 
 
 #: The orders and steps of a line are rounded down to 24 bits, so that its nodes are exact floats.

@@ -17,8 +17,9 @@ import pytest
 from flint import ctx
 
 from symacct import Gaussian, GroupPrivacy, Kind, PoissonSubsample, band_mf, dp_sgd
+from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.part import OrderLine
+from symacct.profile.part import OrderLine, order_at
 from tests.thinning import covering
 
 GRID = 0.05  # in deviations; a hockey stick's kink leaves about its square
@@ -203,3 +204,15 @@ def test_nodes_are_counted_before_they_are_summed(far):
         with ctx.workprec(64):
             assert len(part.sample(2.0, float(far), 30.0).losses) == count
     assert (count > 10**4) == (far > 10**4)
+
+
+@pytest.mark.parametrize("shift", [0.25, 3.0])
+def test_the_order_at_a_shift_is_that_of_the_moment_of_the_loss(shift):
+    """E_P[e^{sL}] of (P, Q), and E_Q[e^{−sL}] of the exchanged pair, are F at these orders."""
+    laws = [(Fraction(1, 4), Fraction(1, 2)), (Fraction(3, 4), Fraction(1, 2))]
+    ratios = [(float(p), float(q), float(p / q)) for p, q in laws]
+    plain = sum(p * ratio**shift for p, _, ratio in ratios)
+    exchanged = sum(q * ratio**-shift for _, q, ratio in ratios)
+    for reverse, moment in ((False, plain), (True, exchanged)):
+        order = np.array([order_at(shift, reverse)])
+        assert math.exp(Atoms(tuple(laws)).float_moments(order)[0][0]) == pytest.approx(moment)

@@ -49,7 +49,7 @@ def the_largest_beyond(m):
 @row(
     "profile.contours:one contour",
     "_moved", "_left_alias", "_right_alias", "_log_right_alias", "_left_out", "_log_left_out",
-    "log_chernoff", "delta", "_sum", "_untapered", "order",
+    "log_chernoff", "delta", "_sum", "_untapered",
 )  # fmt: skip
 def what_a_contour_leaves_out(m):
     c, h, last = mp.mpf(1.5), mp.mpf(0.25), 3
@@ -89,8 +89,6 @@ def what_a_contour_leaves_out(m):
     for y, moved in ((arb(1), 0), (arb(1, 0.125), 0.5)):
         for end in (2.125 + moved, 1.5625 - moved):
             yield one.delta(y), end
-    yield contour().order(0.75) + arb(0), 1.75
-    yield contour(reverse=True).order(0.75) + arb(0), -0.75
 
     # What Poisson's summation adds to either side.
     yield contour()._left_alias, 1 / mp.expm1(2 * mp.pi * c / h)
