@@ -42,7 +42,7 @@ from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement, one_query
 from symacct.profile.loss_register import loss_of
-from symacct.profile.part import Part
+from symacct.profile.part import Part, no_pair
 from symacct.profile.products import (
     BoundedPair,
     Family,
@@ -94,11 +94,7 @@ def _(node: Mechanism) -> list[Product]:
     if isinstance(law, CurveAlone):
         raise CurveAloneError(type(node).__name__)
     if isinstance(law, Unknown):
-        raise AssumptionError(
-            f"found {echo(node)}, needed {law.needed}",
-            where="conversion exact",
-            remedy="use conversion improved",
-        )
+        raise no_pair(f"found {echo(node)}, needed {law.needed}")
     return products_of(law)
 
 
@@ -189,12 +185,10 @@ def _(node: PoissonSubsample) -> list[Product]:
     if not node.is_one_step() and (noise := gaussian_query_noise(node)):
         return [Pair.of(noise.in_groups(node.gamma, 1, 1))]
     if node.adjacency != node.read_adjacency and node.gamma != 0:
-        raise AssumptionError(
+        raise no_pair(
             f"found {type(node).__name__} with adjacency {node.adjacency} of "
             f"{type(node.mechanism).__name__}, needed {node.read_adjacency}, or one Gaussian "
-            "query, for which a dominating pair is known",
-            where="conversion exact",
-            remedy="use conversion improved",
+            "query, for which a dominating pair is known"
         )
     return [product.sampled(node.gamma) for product in products(node.mechanism)]
 
@@ -249,11 +243,9 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
         return [product.sampled(node.gamma) for product in products(node.mechanism)]
     pair = maximal_product(products(node.mechanism))
     if not pair.is_symmetric:
-        raise AssumptionError(
+        raise no_pair(
             f"found {type(node.mechanism).__name__} on a sample of fixed size, "
-            "needed two laws that a symmetry exchanges",
-            where="conversion exact",
-            remedy="use conversion improved",
+            "needed two laws that a symmetry exchanges"
         )
     if not pair.runs or node.gamma in (0, 1):
         return [pair.sampled(node.gamma)]

@@ -121,6 +121,11 @@ def log_turning(log_weights: Floats, losses: Floats, line: OrderLine) -> Floats:
         return np.asarray(np.log((outer @ inner).ravel()[: line.last + 1]) + top)
 
 
+def no_pair(finding: str) -> AssumptionError:
+    """Make the error of a node, or of a loss, for which no dominating pair is known."""
+    return AssumptionError(finding, where="conversion exact", remedy="use conversion improved")
+
+
 class Factor(ABC):
     """A factor of a composition's moments is what a contour sums, in balls at flint's precision."""
 
@@ -229,11 +234,9 @@ class Part(Factor):
 
         AssumptionError where it is not known.
         """
-        raise AssumptionError(
+        raise no_pair(
             "found groups of records on Poisson samples of noise that is not Gaussian, needed "
-            "Gaussian noise",
-            where="conversion exact",
-            remedy="use conversion improved",
+            "Gaussian noise"
         )
 
     def allocated(self, steps: int) -> Part:
@@ -241,11 +244,9 @@ class Part(Factor):
 
         AssumptionError where it is not known.
         """
-        raise AssumptionError(
+        raise no_pair(
             "found RandomAllocation of noise that is not Gaussian, Laplace or "
-            "of finitely many outcomes, needed one of these",
-            where="conversion exact",
-            remedy="use conversion improved",
+            "of finitely many outcomes, needed one of these"
         )
 
     @classmethod

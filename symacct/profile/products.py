@@ -16,14 +16,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from symacct.kernel.claims import Kind, Proof, combine
-from symacct.kernel.errors import AssumptionError, echo
+from symacct.kernel.errors import echo
 from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
 from symacct.operations.either import Either
 from symacct.profile.envelopes import adaptive, envelope, in_blocks
 from symacct.profile.losses.finite import Atoms, Masses
-from symacct.profile.part import Part, Runs, merged
+from symacct.profile.part import Part, Runs, merged, no_pair
 from symacct.profile.solve import CompositionProfile
 
 if TYPE_CHECKING:
@@ -224,11 +224,9 @@ class Product:
             return Atoms(((Fraction(1), Fraction(1)),))
         part = self.part
         if not part.may_be_chosen:
-            raise AssumptionError(
+            raise no_pair(
                 "found noise on whole numbers, or several mechanisms, in Either, "
-                "needed one of continuous noise, or finite laws",
-                where="conversion exact",
-                remedy="use conversion improved",
+                "needed one of continuous noise, or finite laws"
             )
         return part
 
@@ -436,11 +434,9 @@ def joint_choices(
     """
     sizes = {product.size for products in every for product in products if product.size is not None}
     if len(sizes) > 1:
-        raise AssumptionError(
+        raise no_pair(
             f"found groups of {echo(min(sizes))} and of {echo(max(sizes))} "
-            f"records in one {type(node).__name__}, needed groups of one size",
-            where="conversion exact",
-            remedy="use conversion improved",
+            f"records in one {type(node).__name__}, needed groups of one size"
         )
     is_larger = bool(sizes - {node.claim.adjacency.group})
     for way in itertools.product(*every):
@@ -462,11 +458,9 @@ def composed(choice: Sequence[tuple[Product, int]]) -> Product:
     are UPPER. AssumptionError for a `OneWay`.
     """
     if any(isinstance(product, OneWay) for product, _ in choice):
-        raise AssumptionError(
+        raise no_pair(
             "found several runs with samples of fixed size and "
-            "densities, needed one run, or noise or finite laws",
-            where="conversion exact",
-            remedy="use conversion improved",
+            "densities, needed one run, or noise or finite laws"
         )
     families = [(product, times) for product, times in choice if isinstance(product, Family)]
     if sum(times for _, times in families) < 2:
@@ -520,11 +514,9 @@ def maximal_product(products: list[Product]) -> Product:
     if len(products) == 1:
         return products[0]
     if products[0].records:
-        raise AssumptionError(
+        raise no_pair(
             "found groups of records on Poisson samples that are sampled "
-            "again, needed these samples themselves",
-            where="conversion exact",
-            remedy="use conversion improved",
+            "again, needed these samples themselves"
         )
     largest = pointwise_maximum.largest_of(frozenset(product.part for product in products))
     kind = combine((product.kind for product in products), "several pairs")

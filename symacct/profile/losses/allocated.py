@@ -20,11 +20,11 @@ from symacct.analysis.lognormal import Lognormal, Shortfall, hyperbola
 from symacct.analysis.normal_tails import hockey_stick
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.errors import AssumptionError, PrecisionError
+from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import normal_tail, up_to
-from symacct.profile.part import Floats, Part, ProfileOnly
+from symacct.profile.part import Floats, Part, ProfileOnly, no_pair
 from symacct.profile.roots import accuracy
 from symacct.profile.written_laws import Write, WrittenLaws, allocated, laplaces, normals
 
@@ -72,11 +72,7 @@ class AllocationLoss(ProfileOnly):
 
     def sampled(self, gamma: Exact) -> Part:
         """Raise AssumptionError: no pair is known of an allocation on a sample."""
-        raise AssumptionError(
-            "found RandomAllocation on a sample, needed it on all of the data",
-            where="conversion exact",
-            remedy="use conversion improved",
-        )
+        raise no_pair("found RandomAllocation on a sample, needed it on all of the data")
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         """Estimate log E[(S/t)^z] and the variance of L under the tilted law, at real orders.

@@ -13,9 +13,8 @@ import numpy as np
 from flint import acb, arb
 
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.errors import AssumptionError
 from symacct.kernel.exact import Exact
-from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.part import Floats, OrderLine, Part, no_pair
 from symacct.profile.written_laws import BREAK, Write, WrittenLaws, factor, grouped
 
 #: The mean of the loss is a difference of log F over so much of an order.
@@ -90,10 +89,8 @@ class MixedLoss(MixtureMoments, Part):
 
     def sampled(self, gamma: Exact) -> Part:
         """Raise AssumptionError: no pair is known that says less than the coin."""
-        raise AssumptionError(
-            "found one of two mechanisms on one sample, needed the sample inside of Either",
-            where="conversion exact",
-            remedy="use conversion improved",
+        raise no_pair(
+            "found one of two mechanisms on one sample, needed the sample inside of Either"
         )
 
     def _weighed(self) -> tuple[tuple[arb, Part], tuple[arb, Part]]:

@@ -15,10 +15,10 @@ import numpy as np
 from flint import acb, arb
 
 from symacct.kernel import deadline
-from symacct.kernel.errors import AssumptionError, LimitError
+from symacct.kernel.errors import LimitError
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import within
-from symacct.profile.part import Floats, OrderLine, Part, log_turning
+from symacct.profile.part import Floats, OrderLine, Part, log_turning, no_pair
 from symacct.profile.sums import SHARE, End, TransformOnLine, second_moment_bound, sums_on_a_line
 
 #: Three moments are taken as far apart as they tell the variance of L to this factor at most.
@@ -92,10 +92,8 @@ class SummedLoss(Part):
 
     def sampled(self, gamma: Exact) -> Part:
         """Raise AssumptionError: no pair of a sample is known."""
-        raise AssumptionError(
-            "found a sample of fixed size sampled again, needed a sample of the mechanism itself",
-            where="conversion exact",
-            remedy="use conversion improved",
+        raise no_pair(
+            "found a sample of fixed size sampled again, needed a sample of the mechanism itself"
         )
 
     # --- float64: where to look
