@@ -198,22 +198,12 @@ class Profile:
             else []
         )
 
-    def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
-        """Make the Guarantee of δ(ε) to so many significant digits, ε >= 0."""
-        return self.guarantee(False, epsilon, self.answer(False, epsilon, digits), digits)
-
-    def epsilon(self, delta: Fraction, digits: int) -> Guarantee:
-        """Make the Guarantee of ε(δ) to so many significant digits.
-
-        InfiniteError where no finite ε has this δ.
-        """
-        return self.guarantee(True, delta, self.answer(True, delta, digits), digits)
-
     @_steered
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
         """Answer ε(δ) or δ(ε) by the largest direction, or by the smoothed profile if smaller.
 
-        Which is smaller is estimated. PrecisionError or LimitError where the digits are not had.
+        Which is smaller is estimated. PrecisionError or LimitError where the digits are not had,
+        InfiniteError where no finite ε has the δ.
         """
         if self.smoothed is not None and self.smoothed.about(asks_epsilon, given) < self.about(
             asks_epsilon, given

@@ -96,6 +96,11 @@ def at_log(grown):
         return Fraction(mpmath.nstr(found, 45))
 
 
+def delta_of(known, epsilon, digits):
+    """The guarantee of δ(ε) by a profile."""
+    return known.guarantee(False, epsilon, known.answer(False, epsilon, digits), digits)
+
+
 def check(node, known, grown, kind=Kind.EXACT):
     """What is answered is what is known, or no less than it; the lower bound is no more."""
     accountant, epsilon = Accountant(20), at_log(grown)
@@ -202,7 +207,7 @@ def test_more_runs_than_are_gone_through_are_bounded(laws, count, most, grown):
         limits = {"_MOST_OUTCOMES": 0, "_MOST_OUTCOMES_OF_BLOCK": block}
         with mock.patch.multiple(envelopes, **limits):
             node = count * DistributionPair(*laws)
-            found = Profile(products(node), node.claim).delta(at_log(grown), 12)
+            found = delta_of(Profile(products(node), node.claim), at_log(grown), 12)
             bounds.append(found.delta)
     least = lower_bound(node, False, at_log(grown), 12)
     known = worst([every] * count, grown)
@@ -347,7 +352,7 @@ def test_runs_of_densities_each_either_way_round(family, r, runs, gamma, grown, 
         ways = [removed, [one[::-1] for one in removed]]
     known = max(by_cells(every, runs, np.array([float(grown)]))[0] for every in ways)
     epsilon = at_log(grown)
-    found = profile(node).delta(epsilon, 2)
+    found = delta_of(profile(node), epsilon, 2)
     assert found.kind is Kind.UPPER
     assert float(found.delta.upper) >= known * (1 - 1e-9)
 
