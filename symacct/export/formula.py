@@ -465,26 +465,20 @@ class Formula:
         return "\n".join(lines)
 
 
-def named_formula(m: Node, alpha: Numeric | None = None, by: By = None) -> Formula:
-    """Write the formula in which a curve that is read more than once has a name.
+def named_formulas(m: Node, alphas: Iterable[Numeric | None], by: By = None) -> list[Formula]:
+    """Write formulas in which a curve that is read more than once has a name; None: at any order.
 
-    The name is defined once, below. Raises as `formula` does.
+    The names are shared. An order at which no theorem speaks is left out; the first such error is
+    raised if that is so at all of them. That of ∞ is asked before all others: any other error of it
+    comes at once. Else it raises as `formula` does.
 
     >>> import sympy
     >>> from symacct import TCDP, SubsampleWithoutReplacement
     >>> rho = sympy.Symbol("rho", positive=True)
-    >>> print(named_formula(SubsampleWithoutReplacement(TCDP(rho, 9), "1/9"), by="BLOG-C24"))
+    >>> sampled = SubsampleWithoutReplacement(TCDP(rho, 9), "1/9")
+    >>> print(*named_formulas(sampled, [None], by="BLOG-C24"))
     epsilon(alpha) = log(exp((alpha - 1)*epsilon_1(alpha))/9 + 8/9)/(alpha - 1)
     epsilon_1(alpha) = Piecewise((alpha*rho, alpha < 9), (oo, True))
-    """
-    return named_formulas(m, [alpha], by)[0]
-
-
-def named_formulas(m: Node, alphas: Iterable[Numeric | None], by: By = None) -> list[Formula]:
-    """Write the formulas at several orders, names shared; None stands for the open order.
-
-    An order at which no theorem speaks is left out; the first such error is raised if that is so at
-    all of them. That of ∞ is asked before all others: any other error of it comes at once.
     """
     all_named(by)  # before it becomes the key of a cache
     m = Evaluation(BALL, by=by).theorem_node(m)

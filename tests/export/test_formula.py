@@ -30,7 +30,7 @@ from symacct import (
     parse,
     theorems,
 )
-from symacct.export.formula import expanded, formula, named_formula
+from symacct.export.formula import expanded, formula, named_formulas
 from symacct.kernel.accountant import FormulaAccountant
 from symacct.kernel.arithmetic.written import Max, Min
 from symacct.kernel.node import kinds
@@ -171,7 +171,7 @@ def test_a_formula_with_names_is_the_same_number(kind, operation):
         node = numbers
     for alpha in (3, Fraction(5, 2)):
         answer = FormulaAccountant(45).rdp(numbers, alpha)
-        named = named_formula(node, alpha)
+        (named,) = named_formulas(node, [alpha])
         assert agrees(value(named.expression, values, named.definitions), answer)
         assert agrees(value(formula(node, alpha), values), answer)
 
@@ -330,7 +330,8 @@ def test_the_formula_of_a_python_function_is_its_name():
         sampled = formula(PoissonSubsample(curve, Q), 2, by="ZW19-T5")
         epsilon = sympy.Function("epsilon_1", real=True)
         assert sampled == sympy.log(1 + Q**2 * (sympy.exp(epsilon(2)) - 1))
-        (definition,) = named_formula(PoissonSubsample(curve, Q)).definitions
+        (named,) = named_formulas(PoissonSubsample(curve, Q), [None])
+        (definition,) = named.definitions
         assert definition.expression is None
         assert definition.node is curve
 
