@@ -35,6 +35,7 @@ from symacct.kernel.exact import INFINITY, Numeric, Order, exact, order, text
 from symacct.kernel.memory import new_lock
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import given_delta, rational
+from symacct.kernel.sums.halving import halved_whole
 from symacct.operations import Compose
 from symacct.text import from_json, to_json
 from symacct.text.json_documents import is_format, read_json
@@ -253,11 +254,7 @@ class Filter(Adaptive):
             while self._holds_with(m, high):
                 deadline.check()
                 low, high = high, 2 * high
-            while high - low > 1:
-                deadline.check()
-                middle = (low + high) // 2
-                low, high = (middle, high) if self._holds_with(m, middle) else (low, middle)
-            return low
+            return halved_whole(low, high, lambda runs: self._holds_with(m, runs))
 
     def _holds_with(self, m: Node, runs: int) -> bool:
         return self._holds(self._with(Compose({m: runs})))

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb
 
 from symacct.baselines.result import Baseline, falling_sum, probability_or_zero
-from symacct.kernel import deadline, limits
+from symacct.kernel import limits
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Kind
@@ -19,6 +19,7 @@ from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import DKM06, DRV10, KOV15, WBK19
 from symacct.kernel.sums.balls import ball, up_to
+from symacct.kernel.sums.halving import halved_whole
 
 #: Bits of the balls by which the δ₀ of a round is looked for, any outcome of which is sound.
 _SEARCH_BITS = 128
@@ -232,13 +233,7 @@ class BinomialRounds:
 
     def region(self, rest: arb) -> int:
         """About the last i with δ_i <= rest, by middles of balls: `largest_root` proves it."""
-        low, high = 0, self.k // 2
-        while low < high:
-            deadline.check()
-            middle = (low + high + 1) // 2
-            less = self.delta(middle).mid() <= rest.mid()
-            low, high = (middle, high) if less else (low, middle - 1)
-        return low
+        return halved_whole(0, self.k // 2 + 1, lambda i: self.delta(i).mid() <= rest.mid())
 
     def sums(self, i: int) -> tuple[arb, arb]:
         """Σ_{l<=i} C(k,l)e^{(k−l)ε}/(1+e^ε)^k, and the same with e^{lε} for e^{(k−l)ε}."""

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.kernel import deadline
 from symacct.kernel.accountant import certified_number
 from symacct.kernel.answer import Bound, bound
 from symacct.kernel.arithmetic import BALL
@@ -17,6 +16,7 @@ from symacct.kernel.errors import DomainError, OrderError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric, order
 from symacct.kernel.parameters import nonnegative, positive
 from symacct.kernel.sums.balls import geometric_tail, up_to
+from symacct.kernel.sums.halving import halved_whole
 
 #: Into so many equal parts the largest ε is cut where one is searched for: nine digits of it.
 STEPS = 2**30
@@ -143,9 +143,4 @@ def smallest_step(suffices: Callable[[int], bool]) -> int:
 
     The answer was asked itself, or is `STEPS`: where balls leave gaps it suffices all the same.
     """
-    low, high = 0, STEPS
-    while high - low > 1:
-        deadline.check()
-        middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high
+    return halved_whole(0, STEPS, lambda step: not suffices(step)) + 1

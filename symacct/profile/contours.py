@@ -25,6 +25,7 @@ from symacct.kernel import deadline, limits
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball, up_to
+from symacct.kernel.sums.halving import halved
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.moments import Moments, shift
 from symacct.profile.part import (
@@ -1152,13 +1153,12 @@ def _single_jump_root(moments: Moments, delta: Fraction, most: float) -> float:
 
     It is looked for from 0 to `most` nats.
     """
-    low, high = 0.0, most
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
+
+    def is_above(y: float) -> bool:
         with ctx.workprec(64):
-            is_above = _sum_of_runs(moments, middle) > ball(delta)
-        low, high = (middle, high) if is_above else (low, middle)
-    return (low + high) / 2
+            return bool(_sum_of_runs(moments, y) > ball(delta))
+
+    return sum(halved(0.0, most, is_above, _HALVINGS)) / 2
 
 
 def _of_samples(runs: DirectedRuns, delta: Fraction, most: float) -> float:
@@ -1175,13 +1175,13 @@ def _by_spread(moments: Moments, delta: Fraction) -> float:
     spread = math.sqrt(
         sum(k * part.float_moments(np.zeros(1))[1][0] for part, k in moments.representatives)
     )
-    low, high, goal = 0.0, _FARTHEST, float(delta)
-    for _ in range(_HALVINGS):
-        x = (low + high) / 2
+    goal = float(delta)
+
+    def is_above(x: float) -> bool:
         density = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
-        above = density - x * math.erfc(x / math.sqrt(2)) / 2
-        low, high = (x, high) if spread * above > goal else (low, x)
-    return low * spread
+        return spread * (density - x * math.erfc(x / math.sqrt(2)) / 2) > goal
+
+    return halved(0.0, _FARTHEST, is_above, _HALVINGS)[0] * spread
 
 
 def about_log_delta(moments: Moments, y: float) -> float:

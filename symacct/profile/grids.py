@@ -29,6 +29,7 @@ from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.exact import LazyModule
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball, within
+from symacct.kernel.sums.halving import halved
 from symacct.profile import sums
 from symacct.profile.float_laws import BITS, FARTHEST, FloatLaw, nodes
 from symacct.profile.losses.finite import multinomial_laws
@@ -668,9 +669,7 @@ def _top(part: Part, reverse: bool, need: float, tilt: int) -> arb:
         if high > FARTHEST or arb(high) > largest:
             return largest
         low, high = high, 2 * high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_beyond(middle) else (middle, high)
+    _, high = halved(low, high, lambda y: not is_beyond(y), _HALVINGS)
     return arb(high).min(largest)
 
 

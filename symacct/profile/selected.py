@@ -24,6 +24,7 @@ from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
+from symacct.kernel.sums.halving import halved
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial, log_of_rate
 from symacct.operations.repeat import Runs
 from symacct.profile.hulls import FractionMasses, pair_below
@@ -435,10 +436,7 @@ def _log_ratio(gamma: Fraction, delta: Delta) -> Fraction:
             low = high / 2
             break
         high /= 2
-    for _ in range(_MORE_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_bound(middle) else (middle, high)
-    return high
+    return halved(low, high, lambda log_ratio: not is_bound(log_ratio), _MORE_HALVINGS)[1]
 
 
 def _gap(delta: Delta, most: arb) -> arb:

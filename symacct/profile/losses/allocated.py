@@ -24,6 +24,7 @@ from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import normal_tail, up_to
+from symacct.kernel.sums.halving import halved
 from symacct.profile.part import Floats, Part, ProfileOnly, no_pair
 from symacct.profile.roots import accuracy
 from symacct.profile.written_laws import Write, WrittenLaws, allocated, laplaces, normals
@@ -273,14 +274,11 @@ def _log_size(value: arb) -> float:
 
 def _halved(above: Callable[[float], float]) -> float:
     """Estimate by halvings where a falling function crosses 0, from 0 to about 10^4."""
-    low, high = 0.0, 1.0
+    high = 1.0
     while above(high) > 0 and high < _FARTHEST:
         deadline.check()
         high *= 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if above(middle) > 0 else (low, middle)
-    return (low + high) / 2
+    return sum(halved(0.0, high, lambda y: above(y) > 0, _HALVINGS)) / 2
 
 
 # --- Laplace noise
