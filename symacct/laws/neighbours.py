@@ -683,17 +683,15 @@ class AnyOfRange(Neighbours):
 
 
 @dataclass(frozen=True)
-class Dominated(Neighbours):
-    """Laws that those of `above` dominate; some neighbours have those of `least` in every run."""
+class Under(Neighbours):
+    """Many laws under those of `above`; some neighbours have those of `least` in every run."""
 
     above: Neighbours
     least: Callable[[], Neighbours]
 
-    kind = Kind.UPPER
-
     @property
     def worst(self) -> SwappedPair | None:
-        """The worst pair of `above`, which dominates; None where that has none."""
+        """The worst pair of `above`; None where that has none."""
         return self.above.worst
 
     @property
@@ -702,22 +700,14 @@ class Dominated(Neighbours):
         return (self.least(),)
 
 
-@dataclass(frozen=True)
-class Worst(Neighbours):
-    """Many laws, of which each test of `of` by a threshold is a test of some of them.
+class Dominated(Under):
+    """Laws that those of `above` dominate."""
 
-    So one run has the profile of `of`. Some neighbours have the laws of `least` in every run.
+    kind = Kind.UPPER
+
+
+class Worst(Under):
+    """Laws of which each test of `above` by a threshold is a test of some of them.
+
+    So one run has the profile of `above`.
     """
-
-    of: Neighbours
-    least: Callable[[], Neighbours]
-
-    @property
-    def worst(self) -> SwappedPair | None:
-        """The worst pair of `of`, whose profile one run has; None where that has none."""
-        return self.of.worst
-
-    @property
-    def fixed(self) -> tuple[Neighbours, ...]:
-        """The laws of `least` alone."""
-        return (self.least(),)

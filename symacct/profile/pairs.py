@@ -127,7 +127,7 @@ def _(law: TwoDensities) -> list[Product]:
 @products_of.register
 def _(law: Worst) -> list[Product]:
     """Take the pair that has at each ε the profile of some neighbours."""
-    return [ThresholdFamily.of(loss_of(law.of), law.kind)]
+    return [ThresholdFamily.of(loss_of(law.above), law.kind)]
 
 
 @products_of.register
