@@ -25,7 +25,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.profile.below import products_below, single_runs, triangles_below
-from symacct.profile.hulls import pair_above
+from symacct.profile.hulls import at_smallest, pair_above
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.pairs import products
 from symacct.profile.part import Part
@@ -336,11 +336,14 @@ class BestOfRuns(Profile):
         """List places of one run from 0 to where hardly any δ is left, and the largest loss."""
         largest = BALL.maximum(*(way.runs.largest for way in self.run_profile.directions))
         ends = [rational(largest.upper())] if largest.is_finite() else []
-        for delta in _LAST_DELTAS:
-            with suppress(PrecisionError, LimitError, InfiniteError):
-                share = selected.share(self.runs, delta)
-                last = rational(self.run_profile.answer(True, share, _FEW_DIGITS)[0].upper())
-                return [*(last * i / _PLACES for i in range(_PLACES + 1)), *ends]
+
+        def run_epsilon(delta: Fraction) -> Fraction:
+            share = selected.share(self.runs, delta)
+            return rational(self.run_profile.answer(True, share, _FEW_DIGITS)[0].upper())
+
+        with suppress(PrecisionError, LimitError, InfiniteError):
+            last = at_smallest(run_epsilon, _LAST_DELTAS)
+            return [*(last * i / _PLACES for i in range(_PLACES + 1)), *ends]
         return [Fraction(0), *ends]
 
     def _run_delta(self, epsilon: Fraction) -> arb:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from fractions import Fraction
 
 from symacct.kernel import deadline, limits
 from symacct.kernel.answer import Enclosure, to_fraction
 from symacct.kernel.arithmetic.ball import precision, rational
-from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 from symacct.kernel.exact import INFINITY
 from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import ball
-from symacct.profile.hulls import pair_above
+from symacct.profile.hulls import at_smallest, pair_above
 from symacct.profile.losses.finite import Atoms
 
 #: The curve's δ(ε) is asked to 8 digits at so many places, and worked with at 96 bits. More places
@@ -40,25 +38,15 @@ def pair_of_curve(m: Node) -> Atoms:
 
 def _bounds(m: Node) -> Iterator[tuple[Fraction, Fraction]]:
     """Yield (e^ε, δ) at places from 0 to where hardly any δ is left, and at ε(∞), rounded up."""
-    last = _last(m)
+    last = at_smallest(
+        lambda delta: _shortened(m.epsilon(delta, _DIGITS, _BY_ORDERS).epsilon), _LAST_DELTAS
+    )
     for i in deadline.each(range(_PLACES + 1)):
         place = last * i / _PLACES
         yield _power(place), to_fraction(m.delta(place, _DIGITS, _BY_ORDERS).delta.upper)
     largest = m.rdp(INFINITY, digits=_DIGITS).upper
     if largest < INFINITY:
         yield _power(to_fraction(largest)), Fraction(0)
-
-
-def _last(m: Node) -> Fraction:
-    """Compute ε at the smallest of some δ for which the curve gives it, to few digits.
-
-    Raises the error of the largest of these where the curve gives ε at none.
-    """
-    *others, largest_delta = _LAST_DELTAS
-    for delta in others:
-        with suppress(PrecisionError, LimitError, InfiniteError):
-            return _shortened(m.epsilon(delta, _DIGITS, _BY_ORDERS).epsilon)
-    return _shortened(m.epsilon(largest_delta, _DIGITS, _BY_ORDERS).epsilon)
 
 
 def _shortened(epsilon: Enclosure) -> Fraction:

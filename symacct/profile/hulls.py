@@ -8,11 +8,14 @@ chords say beyond their ends (docs/proofs/selection.md, Lemma hull-pair).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
+from typing import TypeVar
 
 from symacct.kernel import deadline
+from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 
 #: x = e^ε, and what H(x) is at most.
 Point = tuple[Fraction, Fraction]
@@ -22,6 +25,19 @@ Enclosed = tuple[Fraction, Fraction, Fraction]
 FractionMasses = tuple[tuple[Fraction, Fraction], ...]
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
+T = TypeVar("T")
+
+
+def at_smallest(ask: Callable[[Fraction], T], deltas: Sequence[Fraction]) -> T:
+    """Return what is asked at the first of some rising δ at which no error forbids it.
+
+    It is where the places of a hull end. Raises the error of the last δ where all have one.
+    """
+    *others, largest = deltas
+    for delta in others:
+        with suppress(PrecisionError, LimitError, InfiniteError):
+            return ask(delta)
+    return ask(largest)
 
 
 def pair_above(bounds: Iterable[Point]) -> FractionMasses:

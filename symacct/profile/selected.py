@@ -27,7 +27,7 @@ from symacct.kernel.sums.balls import ball
 from symacct.kernel.sums.halving import halved
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial, log_of_rate
 from symacct.operations.repeat import Runs
-from symacct.profile.hulls import FractionMasses, pair_below
+from symacct.profile.hulls import FractionMasses, at_smallest, pair_below
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Floats
 from symacct.profile.products import Pair, Product
@@ -250,14 +250,9 @@ def _known(way: CompositionProfile) -> list[tuple[Fraction, Fraction, Fraction]]
 
 
 def _last_place(way: CompositionProfile) -> float:
-    """Estimate the largest loss worth a place, in nats: ε at the smallest δ that the profile gives.
-
-    Raises the error of the largest δ where it gives none.
-    """
-    for delta in _LAST_DELTAS[:-1]:
-        with suppress(PrecisionError, LimitError, InfiniteError):
-            return min(_FARTHEST, float(way.epsilon(delta, _FEW_DIGITS).mid()))
-    return min(_FARTHEST, float(way.epsilon(_LAST_DELTAS[-1], _FEW_DIGITS).mid()))
+    """Estimate the largest loss worth a place, in nats: ε at the smallest δ that has one."""
+    epsilon = at_smallest(lambda delta: float(way.epsilon(delta, _FEW_DIGITS).mid()), _LAST_DELTAS)
+    return min(_FARTHEST, epsilon)
 
 
 def rounded_below(output_laws: Iterable[tuple[arb, arb]]) -> FractionMasses:
