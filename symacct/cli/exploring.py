@@ -142,7 +142,8 @@ def _gridded(
         over = (*over, f"delta={delta}")
     nodes, axes = list(map(parse_open, exprs)), axes_of("--over", over)
     counts = {symbol.name for m in nodes for symbol in counts_of(m)}
-    for name in counts.intersection(text.partition("=")[0].strip() for text in over if ":" in text):
+    spaced = {text.partition("=")[0].strip() for text in over if ":" in text}
+    for name in [name for name in axes if name in counts & spaced]:
         whole = whole_numbers(axes[name])
         if whole != axes[name]:
             print_note(f"{name} is a count, taken at {', '.join(whole)}")

@@ -385,6 +385,8 @@ COLUMNS = (
     "value", "lower", "upper", "kind", "certified", "order", "optimal", "theorems", "how",
     "error",
 )  # fmt: skip
+#: No parameter may have one of these names: a results file has "point" beside the columns.
+_TAKEN = {*COLUMNS, "point"}
 
 
 class Sweep(Sequence[Record]):
@@ -624,6 +626,12 @@ class ParameterGrid:
             raise DomainError(
                 f"sweep: found the symbol {needed} in the expression, a name that the "
                 "question itself needs",
+                remedy="rename the symbol",
+            )
+        if taken := [name for name in symbols if name in _TAKEN]:
+            raise DomainError(
+                f"sweep: found the symbol {taken[0]} in the expression, a name that records have "
+                "for something else",
                 remedy="rename the symbol",
             )
         if set(values) != {*symbols, needed}:

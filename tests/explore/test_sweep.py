@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -289,11 +290,22 @@ def test_two_values_of_one_name_are_refused():
         assert (done.exit_code, done.stderr.count("\n")) == (2, 1), done.output
 
 
+def test_notes_of_counts_stand_in_the_order_of_the_axes():
+    over = [f"--over={name}=1:4:3" for name in ("n", "j", "k")]
+    text = "k*Gaussian(1) + n*Laplace(1) + j*Gaussian(2)"
+    done = CliRunner().invoke(main, ["sweep", text, *over, "--ask=rdp", "--over=alpha=2"])
+    assert re.findall(r"(\w) is a count", done.stderr) == ["n", "j", "k"], done.output
+
+
 def test_a_grid_too_large_and_a_symbol_of_two_meanings_are_refused():
     with limits(points=5), pytest.raises(LimitError, match="grid, points: found 6"):
         sweep(Gaussian(SIGMA), {SIGMA: [1, 2, 3], "alpha": [2, 3]}, "rdp")
     with pytest.raises(DomainError, match="rename the symbol"):
         sweep(Gaussian(sympy.Symbol("delta")), {"delta": [1]}, "epsilon")
+    for name in (*sweeps.COLUMNS, "point"):
+        noise = Gaussian(sympy.Symbol(name, positive=True))
+        with pytest.raises(DomainError, match=f"the symbol {name} .*rename the symbol"):
+            sweep(noise, {name: [3, 2], "delta": ["1e-5"]})
 
 
 def test_limits_reach_the_workers():
