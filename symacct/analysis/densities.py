@@ -248,7 +248,7 @@ def _all_cuts(*kernels: Kernel) -> list[Cut]:
 def corners(log: sympy.Expr) -> Iterator[Fraction]:
     """Where the argument of an Abs, or the difference of two of a Min or Max, is 0, if linear in x.
 
-    Others are not found; the author of a density gives them as cuts.
+    Others are not found, nor irrational places; the author of a density gives them as cuts.
     """
     for node in log.atoms(sympy.Abs, sympy.Min, sympy.Max):
         pairs = [(node.args[0], sympy.Integer(0))]
@@ -256,18 +256,20 @@ def corners(log: sympy.Expr) -> Iterator[Fraction]:
             pairs = list(combinations(node.args, 2))
         for left, right in pairs:
             line = _line(left - right)
-            if line is not None and line[0]:
-                yield -line[1] / line[0]
+            if line is not None and line[0] != 0:
+                zero = sympy.radsimp(-line[1] / line[0])
+                yield Fraction(int(zero.p), int(zero.q))
 
 
-def _line(expression: sympy.Expr) -> tuple[Fraction, Fraction] | None:
-    """(c, d) of cx + d with rational c and d; None for another expression."""
+def _line(expression: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr] | None:
+    """(c, d) of cx + d, a constant or with a rational zero −d/c; None for another expression."""
     flat = sympy.expand(expression)
     slope = flat.coeff(symbols.x, 1)
     rest = flat - slope * symbols.x
-    if isinstance(slope, sympy.Rational) and isinstance(rest, sympy.Rational):
-        return Fraction(int(slope.p), int(slope.q)), Fraction(int(rest.p), int(rest.q))
-    return None
+    if slope.has(symbols.x) or rest.has(symbols.x):
+        return None
+    is_known = slope == 0 or isinstance(sympy.radsimp(rest / slope), sympy.Rational)
+    return (slope, rest) if is_known else None
 
 
 def _halves(logs: Iterable[sympy.Expr | None], low: Cut, high: Cut) -> list[Side]:

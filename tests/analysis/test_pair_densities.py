@@ -10,6 +10,7 @@ from flint import arb
 from symacct import (
     DistributionPair,
     DomainError,
+    Laplace,
     LimitError,
     OrderError,
     ParseError,
@@ -21,11 +22,12 @@ from symacct import (
     limits,
     parse,
 )
-from symacct.analysis.densities import largest_log_ratio, mass, sides
+from symacct.analysis.densities import corners, largest_log_ratio, mass, sides
 from symacct.analysis.jets import Germs, evaluator
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.symbols import t as T
+from symacct.kernel.symbols import x as X
 from symacct.mechanisms.pair import MixtureDirection, Overlap
 from tests.thinning import covering
 
@@ -236,6 +238,15 @@ def test_cuts_and_corners_change_nothing():
     assert str(DistributionPair(cut, laws.Laplace(1, 1)).divergence(Fraction(7, 3))) == str(plain)
     closed = DistributionPair(laws.Laplace(0, 1), laws.Laplace(1, 1)).divergence(Fraction(7, 3))
     assert str(plain) == str(closed)
+
+
+def test_corners_of_lines_with_irrational_slopes():
+    sharp = "exp(-Max(sqrt(2)*{0}, -sqrt(2)*{0}))/sqrt(2)"
+    first, second = (Density(sharp.format(x)) for x in ("x", "(x - 1)"))
+    noise = Laplace(1 / sympy.sqrt(2))
+    assert str(DistributionPair(first, second).rdp(3, 20)) == str(noise.rdp(3, 20))
+    no_place = sympy.Abs(sympy.pi * X - 1) + sympy.Max(X**2, 1)
+    assert list(corners(no_place + sympy.Abs(sympy.pi * X - 2 * sympy.pi))) == [2]
 
 
 def test_large_powers_in_a_product():
