@@ -108,13 +108,22 @@ def path(value: object, name: str) -> Path:
 def package(module: str, what: str, remedy: str) -> Any:
     """An optional package's module, imported where `what` needs it.
 
-    MissingPackageError, with the remedy, where it is not installed.
+    MissingPackageError, with the remedy, where it is not installed; where it cannot be imported,
+    with what it says.
     """
     try:
         return import_module(module)
-    except ImportError:
-        name = module.partition(".")[0].replace("_", "-")
-        raise MissingPackageError(f"{what}: found no {name}, needed it", remedy=remedy) from None
+    except ImportError as error:
+        root = module.partition(".")[0]
+        name = root.replace("_", "-")
+        if isinstance(error, ModuleNotFoundError) and error.name in (root, module):
+            raise MissingPackageError(
+                f"{what}: found no {name}, needed it", remedy=remedy
+            ) from None
+        raise MissingPackageError(
+            f"{what}: found a {name} that cannot be imported ({error}), needed one that can",
+            remedy=remedy,
+        ) from error
 
 
 def digits(value: object) -> int:
