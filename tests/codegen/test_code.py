@@ -52,7 +52,7 @@ from symacct.codegen import TARGETS, constants, ir, measure
 from symacct.codegen.constants import in_float64
 from symacct.codegen.context import CodeArithmetic, DigitsArithmetic
 from symacct.codegen.measure import DigitsMachine, FloatMachine
-from symacct.codegen.runtime import digits, plain
+from symacct.codegen.runtime import digits, plain, vector
 from symacct.codegen.trace import trace
 from symacct.kernel.accountant import FormulaAccountant
 from symacct.text import parse_open
@@ -284,6 +284,15 @@ def test_code_is_what_was_measured_bit_for_bit_and_near_certified_values(name, t
     if target != "numpy":
         machine = FloatMachine(in_float64(trace(node, None, {}, CodeArithmetic, 40)))
         assert [machine.epsilon(float(x), {}).hex() for x in orders] == [x.hex() for x in values]
+
+
+@pytest.mark.parametrize("exponent", [-1, -20, -157, -165, -300])
+def test_what_an_exponential_has_beyond_its_tangent_does_not_underflow(exponent):
+    x = 10.0**exponent
+    with mpmath.workdps(700):
+        truth = float(mpmath.log(mpmath.expm1(x) - mpmath.mpf(x)))
+    for log_exp_gap in (plain.log_exp_gap, vector.log_exp_gap):
+        assert float(log_exp_gap(x)) == pytest.approx(truth, rel=1e-13)
 
 
 @pytest.mark.parametrize("alpha", [1, Fraction(3, 2), 3])

@@ -32,7 +32,7 @@ static double log_exp_gap(double x) {
         double total = 1.0;
         for (int k = 16; k > 2; k--)
             total = 1.0 + total * x / k;
-        return log(x * x / 2.0 * total);
+        return 2.0 * log(fabs(x)) + log(total / 2.0);
     }
     return x > 40.0 ? x : log(expm1(x) - x);
 }

@@ -88,7 +88,7 @@ def log_exp_gap(x):
         total = 1.0
         for k in range(16, 2, -1):
             total = 1.0 + total * x / k
-        return log(x * x / 2.0 * total)
+        return 2.0 * log(abs(x)) + log(total / 2.0)
     return x if x > 40.0 else log(expm1(x) - x)
 
 

@@ -65,7 +65,7 @@ def log_exp_gap(x):
     total = 1.0
     for k in range(16, 2, -1):
         total = 1.0 + total * x / k
-    small = np.log(x * x / 2.0 * total)
+    small = 2.0 * np.log(np.abs(x)) + np.log(total / 2.0)
     plain = np.where(x > 40.0, x, np.log(np.expm1(x) - x))
     return np.where(np.abs(x) < 0.5, small, plain)
 
