@@ -136,6 +136,20 @@ def test_infinities_and_zeros_stay_what_they_are():
     assert float(FLOAT64.maximum(one, zero).value()) == 1
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("extreme", ["minimum", "maximum"])
+def test_the_extreme_of_two_numbers_that_overlap_allows_for_both(sign, extreme):
+    """With errors of their logarithms, ±e^{1±.1} and ±e^{.99±.2}: the ends are those of both."""
+    first, second = LogNumber(sign, 1.0, 0.1), LogNumber(sign, 0.99, 0.2)
+    found = getattr(FLOAT64, extreme)(first, second)
+    pick = min if extreme == "minimum" else max
+    ends = [pick(sign * math.exp(a), sign * math.exp(b)) for a in (0.9, 1.1) for b in (0.79, 1.19)]
+    lengths = [math.log(abs(end)) for end in ends]
+    assert float(found.sign) == sign
+    assert float(found.log - found.error) <= min(lengths) + 1e-12
+    assert float(found.log + found.error) >= max(lengths) - 1e-12
+
+
 def test_constants_in_every_arithmetic():
     curve = Curve(
         sympy.pi + sympy.E + sympy.sqrt(2) + sympy.Abs(-sympy.log(3)),

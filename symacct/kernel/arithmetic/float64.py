@@ -245,7 +245,8 @@ def _better(a: LogNumber, b: LogNumber, where: Array | bool = True) -> LogNumber
 def _extreme(a: LogNumber, b: LogNumber, smallest: bool) -> LogNumber:
     """The smaller, or the larger, of a and b, with an error that allows for either one.
 
-    Of numbers that are not both positive and finite it is the error of the one that is taken.
+    Of numbers of unlike signs, or of which one is 0 or ∞, it is the error of the one that is taken;
+    ∞ where either error is.
     """
     side = 1.0 if smallest else -1.0
     first, second = side * a.sign, side * b.sign
@@ -253,11 +254,13 @@ def _extreme(a: LogNumber, b: LogNumber, smallest: bool) -> LogNumber:
         below = (first < second) | ((first == second) & (first * a.log <= first * b.log))
     sign, log = np.where(below, a.sign, b.sign), np.where(below, a.log, b.log)
     error = np.where(below, a.error, b.error)
-    ends = np.minimum if smallest else np.maximum
     with np.errstate(invalid="ignore"):
-        low, high = (ends(a.log + k * a.error, b.log + k * b.error) for k in (-1.0, 1.0))
+        ends = ((a.log + k * a.error, b.log + k * b.error) for k in (-1.0, 1.0))
+        # The smaller of two negative numbers has the larger absolute value.
+        low, high = (np.where((first > 0), np.minimum(x, y), np.maximum(x, y)) for x, y in ends)
         overlap = np.maximum(np.maximum(log - low, high - log), 0.0)
-    both = (a.sign > 0) & (b.sign > 0) & ~(np.isposinf(a.log) | np.isposinf(b.log))
+    alike = (a.sign == b.sign) & (a.sign != 0)
+    both = alike & ~(np.isposinf(a.log) | np.isposinf(b.log))
     unknown = np.isposinf(a.error) | np.isposinf(b.error)
     return LogNumber(sign, log, np.where(both, overlap, np.where(unknown, np.inf, error)))
 
