@@ -209,7 +209,10 @@ class Ruler:
         )
 
     def _runs_on_arrays(self) -> bool:
-        """Can truth and bound be evaluated on arrays? It is tried; NoNumberError is a user's."""
+        """Can truth and bound be evaluated on arrays? It is tried on three samples.
+
+        Raises NoNumberError, the error of a user's function that gave no number.
+        """
         with np.errstate(all="ignore"):
             try:
                 return bool(self.values(samples(self.scheme, 3))[1].shape == (3,))

@@ -229,7 +229,7 @@ class SumMoments:
         """E[S^z] in a ball for a real z that is not 0.
 
         In closed form at whole z > 0, between them where their differences tell; else an integral,
-        with PrecisionError for z > 92.
+        with PrecisionError for z >= 93.
         """
         if z > 0 and (known := self._by_whole_orders(math.floor(z), z - math.floor(z))) is not None:
             return known
@@ -237,7 +237,7 @@ class SumMoments:
         if n > _LARGEST_WHOLE_ORDER:
             raise PrecisionError(
                 f"a moment of {self.count} {self.called}: found the order {float(z):.6g}, "
-                f"needed one up to {_LARGEST_WHOLE_ORDER - _SMALLEST_THETA}"
+                f"needed one below {_LARGEST_WHOLE_ORDER - _SMALLEST_THETA + 1}"
             )
         with ctx.workprec(max(self.bits, FEW_BITS)):
             theta = n - BALL.number(z)

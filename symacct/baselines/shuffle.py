@@ -375,7 +375,8 @@ def _with_a_third_value(n: int, local: Fraction, alpha: Order) -> arb:
     """The moment where all others have a third value, m ~ Bin(n, 2/(2+e^{ε₀})) not answering it:
 
     P/R and Q/R are s(1 ± dW/m), s = (m(e^{ε₀}+1)/2 + (n−m)e^{−ε₀})/n, d = m(e^{ε₀}−1)/(2ns), for R
-    the law of n who have the third; of mean 1, so that nothing has to be known of the rest.
+    the law of n who have the third and W the sum of m fair signs; of mean 1, so that nothing has to
+    be known of the rest.
     """
     grown, signs = BALL.number(local).exp(), Signs(alpha)
 

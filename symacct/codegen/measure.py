@@ -282,7 +282,8 @@ _BOXES: dict[str, tuple[Fraction, ...]] = {
     "omega": (Fraction(16), Fraction(64)),
     **dict.fromkeys(("rho", "xi", "epsilon"), (Fraction(1, 1024), Fraction(1, 16), Fraction(2))),
 }
-#: Any other parameter is measured at these values where the user names none.
+#: Any other parameter is measured at these values, exact in float64, where the user names none.
+#: Outside of the first to the last, the code has no answer.
 _USUAL_BOX = (Fraction(1, 2), Fraction(2), Fraction(128))
 
 #: About this many combinations of values are measured where the user names none.

@@ -174,10 +174,14 @@ class TracedCurve:
         return value
 
     def _by(self, theorem: Theorem, alpha: Operand) -> Number:
-        """Trace the bound of one theorem: by its form for code, or as it is."""
+        """Trace the bound of one theorem: by its form for code, or as it is.
+
+        One with a regime is NaN outside of it. One that reads the node's own curve is that curve
+        at whole orders, from which it derives the others.
+        """
         ctx, eps = self.tracer.ctx, cast(TracedCurve, self._read(theorem))
         if theorem.reads == "itself" and alpha is CLASSES["whole"][1]:
-            return eps(alpha)  # it derives the other orders from these
+            return eps(alpha)
         form = FORMS.get(theorem.name.partition(":")[0])
         if theorem.regime is not None:
             form = where_it_holds

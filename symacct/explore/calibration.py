@@ -624,8 +624,9 @@ def steered_epsilon(
 ) -> float:
     """Compute ε(δ) to most of float64's digits, which steers and proves nothing.
 
-    Raises DomainError where orders are compared by the curve itself, which costs what the answer
-    does, and PrecisionError where float64 has no finite number.
+    Raises DomainError where `orders` are given, where the conversion is not of one Rényi order (as
+    "best" and "exact"), and where orders are compared by the curve itself, which costs what the
+    answer does; PrecisionError where float64 has no finite number, as at δ = 0.
     """
     m, made = theorem_node(m, by), proved(conversion)
     per_order = isinstance(made, Conversion) and not isinstance(made, OrderOne)

@@ -210,7 +210,10 @@ def _last(mu: float, size: int, a: float, need: float) -> int:
 
 
 def _log_mass(mu: float, k: np.ndarray) -> np.ndarray:
-    """log e^{−μ} I_k(μ) in float64, by the first term of its uniform expansion: it steers."""
+    """log e^{−μ} I_k(μ) in float64, by the first term of its uniform expansion: it steers.
+
+    The 1 under the last logarithm keeps it finite at k = μ = 0.
+    """
     root = np.hypot(k, mu)
     logs: np.ndarray = root - mu - k * np.arcsinh(k / mu) - np.log(2 * math.pi * (1 + root)) / 2
     return logs

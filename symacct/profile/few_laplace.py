@@ -321,7 +321,7 @@ _SHIFTS_APART, _FARTHEST = 2, 12
 _MEMORY_OF_A_BIT = 8
 #: A value has so many bits less than flint's precision, as callers ask with a reserve.
 _RESERVE_BITS = 30
-#: The terms of Π F^k may be e^30 times larger than it where rays begin.
+#: The terms of Π F^k may be e^30 times larger than it where rays begin, or more at _FARTHEST_TOP.
 _MOST_NATS_LOST = 30.0
 _MOST_BITS_LOST = math.ceil(_MOST_NATS_LOST / math.log(2))
 #: Moments in bounds are off by e^{−30} of them.

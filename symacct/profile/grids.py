@@ -1008,7 +1008,7 @@ class Grids:
         ends: tuple[arb, arb] | None = None
 
         def at(grid: Grid) -> arb:
-            """Enclose the root on one grid, from the bracket of the one before."""
+            """Enclose the root on one grid, from the bracket of the one before; NaN if none is."""
             nonlocal ends
 
             def value(y: arb) -> arb:

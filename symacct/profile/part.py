@@ -391,7 +391,10 @@ class Part(Factor):
     # --- words
 
     def in_latex(self, write: Write) -> WrittenLaws | None:
-        """Write P and Q in LaTeX, numbers by `write`; None where they are too many terms for it."""
+        """Write P and Q in LaTeX, numbers by `write`.
+
+        None where they have too many terms for it, or no formula.
+        """
         return None
 
 

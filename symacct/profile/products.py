@@ -319,7 +319,11 @@ class FiniteFamily(Family):
 
 @dataclass(frozen=True)
 class TriangleFamily(Family):
-    """A triangle family is a sample of fixed size, whose `corners` may dominate what is smooth."""
+    """A triangle family is a sample of fixed size, of which a pair of three means may be known.
+
+    `corners`, their loss, dominates the sample beside functions that are smooth enough
+    (`Product.smoothed`); None where none is known.
+    """
 
     corners: Equilateral | None = None
 

@@ -143,9 +143,9 @@ def comment(text: str) -> str:
 #
 # Nothing rests on a number found here: Coq works all of it out again, and fails where one is wrong.
 
-#: Balls have this many bits before they are cut to the short numbers that Coq is told.
+#: Balls have this many bits before they are rounded up to the short numbers that Coq is told.
 _BITS = 512
-#: ε(α) has this many significant digits before it is cut.
+#: ε(α) has this many significant digits before it is rounded up.
 _DIGITS = 60
 #: Beyond this shift in units of the noise Coq's integrals take minutes, so a sum is written.
 _STEEPEST_SHIFT = Fraction(5, 2)

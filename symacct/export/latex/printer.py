@@ -389,7 +389,10 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return lines
 
     def _lines_of_product(self, e: sympy.Expr, width: float, first: float) -> list[str]:
-        """Print what stands before the widest factor, and that over lines; or each on its own."""
+        """Print a product over lines: the widest factor where half a line is enough for the rest.
+
+        Else each factor has a line of its own. A fraction wider than a line is broken first.
+        """
         sign, small, tall, below = self.parts(e)
         if not (tall or below):
             return [self._print(e)]

@@ -134,6 +134,7 @@ def places(f: Objective, whole: int, perspective: bool) -> tuple[Fraction, Fract
         return 1 + Fraction(1, 2**halvings)
 
     def is_low(halvings: int) -> bool:
+        """Does one more halving not lower f? True at the last one; see _INFINITE_HALVINGS for ∞."""
         if halvings >= _MAX_HALVINGS:
             return True
         here, beside = f(order(halvings)), f(order(halvings + 1))

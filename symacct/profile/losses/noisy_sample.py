@@ -176,7 +176,8 @@ def _steering(part: OneSample) -> tuple[Floats, Floats]:
 
 #: Bounds are worked out at this many bits.
 _BOUND_BITS = 64
-#: Ellipses that bound Gauss's rule are chosen from these, each by its half axes' sum over s/2.
+#: Ellipses that bound Gauss's rule are chosen from these, each by its half axes' sum over s/2. They
+#: rise: the search ends at the first that is too high.
 _ELLIPSES = [1.1 * 1.3**j for j in range(16)]
 #: Moments are known beside so many runs of Laplace noise, and outcomes of finite laws together, at
 #: most: nodes are the product of all their numbers, and beyond these a grid is sooner had.

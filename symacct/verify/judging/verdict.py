@@ -101,6 +101,8 @@ class Finding:
     ask: Ask
     answer: Answer
     truth: Truth | None = None
+    #: What the value is instead: a theorem's code, a mistake in words, or what `with_factor`
+    #: writes, which begins with EVERY. None where nothing explains it.
     formula: str | None = None
     #: Beyond what rounding numbers of size one to float64 explains (True where not numeric).
     beyond_rounding: bool = True
@@ -108,7 +110,7 @@ class Finding:
     below: bool = False
     #: On the unsafe side of what the theorem or conversion that the peer names gives.
     short: bool = False
-    #: ε or δ of a peer that goes through RDP.
+    #: Of a kind in CONVERTED (noise, rate and runs as well), of a peer that goes through RDP.
     converted: bool = False
     note: str = ""
     #: For "inconsistent": the other answer, and the ask that it answers.

@@ -345,11 +345,12 @@ class _Causes:
             for finding in differs
             if _types(finding) and not _usual_may_be_wrong(finding)
         }
-        #: The sides on which ε and δ show that they are wrongly converted: noise follows them.
+        #: Of ε and δ, those that are wrong on both sides.
         answers = [finding for finding in findings if finding.ask.kind in _ANSWERS]
         self.answers_both = {
             kind for kind in _ANSWERS if len({_side(o) for o in answers if o.ask.kind == kind}) == 2
         }
+        #: The sides on which ε and δ show that they are wrongly converted: noise follows them.
         self.converts = {
             _side(finding) for finding in findings if finding.converted and finding.ask.kind in ENDS
         }
