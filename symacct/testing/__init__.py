@@ -115,6 +115,8 @@ def assert_sound(
     accountant = Accountant(_DIGITS)
     apart = rational(width, "width")
     places = _DEFAULTS[what] if at is None else arguments.members(at, "at", "[2, 8]")
+    if not places:
+        raise DomainError("at: found no argument, needed at least one")
     means = f" by the {conversion} conversion" if conversion is not None else ""
     widest = 1.0
     with progress("assert_sound", len(places)) as advance:

@@ -265,6 +265,11 @@ def test_how_wide_the_bracket_is():
         assert_sound(lambda alpha: high / 2, open_below, at=[8])
 
 
+def test_nothing_asked_is_nothing_shown():
+    with pytest.raises(DomainError, match="at: found no argument"):
+        assert_sound(lambda alpha: 0.0, "Gaussian(5)", at=[])
+
+
 def test_the_author_says_how_wide_a_bracket_may_be():
     fixed = "20 * SubsampleWithoutReplacement(Gaussian(1), 1/10)"
     asked = {"what": "epsilon", "at": ["1e-5"]}
