@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from symacct import LimitError
 from symacct.cli import main, verifying
 from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
@@ -424,7 +425,16 @@ def test_what_is_no_report_is_said(tmp_path, text):
         read(str(file))
 
 
-@pytest.mark.parametrize("number", ["1/0", "many", None])
+def test_a_number_of_absurd_size_is_refused_before_it_is_built(tmp_path):
+    document = json.loads(report(*HALVED).to_json())
+    document["findings"][0]["worst_asked"]["parts"][0]["sigma"] = "1e999999999"
+    file = tmp_path / "known.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(LimitError, match="number"):
+        read(str(file))
+
+
+@pytest.mark.parametrize("number", ["1/0", "many", None, 5])
 def test_a_question_of_no_number_is_no_report(tmp_path, number):
     document = json.loads(report(*HALVED).to_json())
     document["findings"][0]["worst_asked"]["parts"][0]["sigma"] = number

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct import mechanisms
+from symacct.kernel.exact import exact
 from symacct.kernel.node import AskedValues, Mechanism
 
 #: What a hello is asked by; 2 has batches, groups, sensitivities, streams, and noise, ρ and μ.
@@ -229,11 +230,13 @@ def _parameters(kind: str, row: Mapping[str, Any]) -> tuple[tuple[str, str], ...
 
 
 def _number(text: str) -> str:
-    """The text itself, which has to be a number: else ValueError, or TypeError for other types."""
-    try:
-        Fraction(text)
-    except ZeroDivisionError:
-        raise ValueError(f"number: found {text}, needed another denominator than 0") from None
+    """The text itself, which has to be a number: else DomainError, or TypeError for other types.
+
+    LimitError for a number of absurd size.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"number: found {text}, needed text")
+    exact(text, "number")
     return text
 
 
