@@ -151,7 +151,7 @@ class Adaptive:
         name = cls.__name__
         if not isinstance(document, str):
             raise ParseError(f"{name}, JSON: found {type(document).__name__}, needed text")
-        limits.check("text_bytes", len(document), f"{name}, JSON, in bytes")
+        limits.check_text(document, f"{name}, JSON")
         read = read_json(document, f"{name}, JSON")
         fields = read.get(name) if isinstance(read, dict) else None
         is_one = isinstance(fields, dict) and set(fields) in cls._forms()

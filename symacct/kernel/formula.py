@@ -164,7 +164,7 @@ class Reader:
     ) -> None:
         if not isinstance(text, str):
             raise ParseError(f"found {type(text).__name__}, needed text")
-        limits.check("text_bytes", len(text.encode("utf-8", "surrogatepass")), "text, in bytes")
+        limits.check_text(text, "text")
         self.text = text
         self.tokens = tokens_of(text)
         self.place = 0

@@ -102,6 +102,12 @@ def _in_force(raised: dict[str, int]) -> Iterator[Limits]:
         _limits.reset(token)
 
 
+def check_text(text: str | bytes, subject: str) -> None:
+    """Raises LimitError if a text has more bytes, in UTF-8, than the limit `text_bytes`."""
+    written = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    check("text_bytes", len(written), f"{subject}, in bytes")
+
+
 def check(name: str, size: int, subject: str) -> None:
     """Raises LimitError if a size exceeds the limit called `name`, in its unit.
 

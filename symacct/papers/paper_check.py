@@ -271,7 +271,7 @@ def entries(text: str, **how: Any) -> list[PaperEntry | Malformed]:
     a header are left out, and a line that is none is Malformed. `how` has the other fields of every
     entry. Raises ParseError for no CSV or no line, and LimitError for a text or list too long.
     """
-    limits.check("text_bytes", len(text), "paper file, in characters")
+    limits.check_text(text, "paper file")
     listed: list[PaperEntry | Malformed] = []
     try:
         reader = csv.reader(io.StringIO(text), skipinitialspace=True)

@@ -82,8 +82,7 @@ def from_json(text: str) -> Node:
     """
     if not isinstance(text, str | bytes):
         raise ParseError(f"JSON: found {type(text).__name__}, needed text")
-    written = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    limits.check("text_bytes", len(written), "JSON, in bytes")
+    limits.check_text(text, "JSON")
     document = read_json(text, "JSON")
     if not isinstance(document, dict) or not is_format(document.get("symacct"), FORMAT):
         raise ParseError(f'JSON: found no {{"symacct": {FORMAT}, "nodes": [...]}}')

@@ -12,6 +12,7 @@ from symacct import (
     Compose,
     Curve,
     DomainError,
+    Filter,
     Gaussian,
     GroupPrivacy,
     Laplace,
@@ -377,7 +378,8 @@ def test_absurd_json_is_refused_at_once():
 
 def test_the_size_of_a_json_text_is_that_of_its_bytes():
     """As that of an expression's text is: of these letters each takes two."""
-    for read, text in ((from_json, f'"{"é" * 60}"'), (parse, "é" * 60)):
+    texts = ((from_json, f'"{"é" * 60}"'), (parse, "é" * 60), (Filter.from_json, "é" * 60))
+    for read, text in texts:
         with limits(text_bytes=100), pytest.raises(LimitError, match="in bytes: found 12"):
             read(text)
 
