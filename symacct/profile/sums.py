@@ -165,8 +165,12 @@ def _weighed(weights: list[acb], ratios: list[acb], count: int) -> list[list[acb
 
 #: A tail is walked by so many steps at most; then F(a) is its bound.
 _MOST_STEPS = 1200
+#: A walk is for a goal from which so many steps are foreseen: each takes a sum over all nodes.
+_FORESEEN_STEPS = 200
 #: A bound may be e^{f/20} times the value at the start, f the nats that |F| has fallen there.
 SHARE = 20
+#: A goal that takes more steps is raised by that share of the fall that is left, so often at most.
+_RAISES = 100
 
 #: (A, C) with |F(a+is)| <= A + C/s for every s > 0.
 End = tuple[arb, arb]
@@ -188,24 +192,30 @@ class TransformOnLine:
     def largest_beyond(self, start: float) -> arb:
         """Bound |F(a+is)| for all s >= start > 0, within a share of what it has fallen there.
 
-        It is F(a) at most, where no more is shown.
+        Where that would take too many steps it is the least that few steps show, F(a) at most.
         """
-        far = (constant + falling / arb(start) for constant, falling in self.ends)
-        return min([self._walked(start), *(x for x in far if x < self.moment)], key=float)
+        most = self.moment
+        for constant, falling in self.ends:
+            if (far := constant + falling / arb(start)) < most:
+                most = far
+        return most.min(self._walked(start, most))
 
-    def _walked(self, start: float) -> arb:
-        """Bound |F(a+is)| from `start` on by steps between values, up to where `ends` serve."""
-        # A step of d needs |G″|d²/8 <= goal <= F(a): so far, and no farther, can be walked.
-        farthest = arb(start) + _MOST_STEPS * (8 * self.moment / self.bend).sqrt()
-        if all(constant + falling / farthest > self.moment for constant, falling in self.ends):
-            return self.moment
+    def _walked(self, start: float, most: arb) -> arb:
+        """Bound |F(a+is)| from `start` on by steps between values, up to where `ends` serve.
+
+        `most` where no walk of few steps is foreseen to show less.
+        """
+        if not self._may_arrive(start, most):
+            return most
         place, here, step = start, self.at(start), start
-        slack = ((self.moment / here).log() / SHARE).expm1().mid()
-        goal = here * (1 + slack)
-        for _ in range(_MOST_STEPS if slack > 0 else 0):
+        fall = (self.moment / here).log()
+        slack, goal = (fall / SHARE).expm1().mid(), self._lowest_goal(start, fall, most)
+        if goal is None:
+            return most
+        for _ in range(_MOST_STEPS):
             deadline.check()
             if any(constant + falling / place <= goal for constant, falling in self.ends):
-                return goal.min(self.moment)
+                return goal
             next_place = place + step
             there = self.at(next_place)
             bent = self.bend * (arb(next_place) - arb(place)) ** 2 / 2
@@ -215,8 +225,34 @@ class TransformOnLine:
                     step /= 2
                     continue
                 goal = goal.max(highest * (1 + slack))
-            place, here, step = next_place, there, 2 * step
-        return self.moment
+            # Where the chord goes on, twice the step bends four times as much.
+            next_there = (there + 2 * (there - here)).max(arb(0))
+            may_double = _highest(there, next_there, 4 * bent) <= goal
+            place, here, step = next_place, there, 2 * step if may_double else step
+        return most
+
+    def _lowest_goal(self, start: float, fall: arb, most: arb) -> arb | None:
+        """Estimate the lowest goal from `start` on that a walk of few steps may show.
+
+        It is a share of the fall in nats above the value there, or of what is left again and again.
+        None where there is no fall, or no such goal below `most`.
+        """
+        for _ in range(_RAISES if fall > 0 else 0):
+            fall *= 1 - arb(1) / SHARE
+            goal = self.moment * (-fall).exp()
+            if not goal < most:
+                break
+            if self._may_arrive(start, goal):
+                return goal
+        return None
+
+    def _may_arrive(self, start: float, goal: arb) -> bool:
+        """Estimate if few steps from `start` lead to where A + C/s is below the goal.
+
+        No step d is longer than |G″|d²/8 <= goal allows.
+        """
+        last = arb(start) + _FORESEEN_STEPS * (8 * goal / self.bend).sqrt()
+        return not all(constant + falling / last > goal for constant, falling in self.ends)
 
 
 def _highest(here: arb, there: arb, bent: arb) -> arb:

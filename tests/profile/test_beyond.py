@@ -31,6 +31,22 @@ def test_a_walk_that_cannot_arrive_is_not_begun(far):
     assert not asked
 
 
+@pytest.mark.parametrize("start", [0.5, 2.0, 5.0, 40.0])
+@pytest.mark.parametrize("moment", ["1", "1e-999", "1e999"])
+def test_a_walk_that_would_take_too_many_steps_is_for_a_goal_of_few(start, moment):
+    """|F| tends to a share of F(a), where steps are short and A + C/s takes over late."""
+    asked, moment, rest = [], arb(moment), 1 / 32
+
+    def at(s):
+        asked.append(s)
+        return moment * (rest + (1 - rest) * (-(arb(s) ** 2) / 2).exp())
+
+    curve = TransformOnLine(at, moment, moment, [(rest * moment, 16 * moment)])
+    found = curve.largest_beyond(start)
+    assert at(start) < found < 0.9 * moment
+    assert len(asked) < 500
+
+
 def test_a_revival_is_seen():
     """|cos s| comes back to 1: nothing less is a bound."""
     curve = TransformOnLine(lambda s: abs(arb(math.cos(s))), arb(1), arb(1), [(arb(0), arb(1e3))])
