@@ -1054,6 +1054,9 @@ _STEER_DIGITS = 3.0
 _LOWER, _LOWER_SHARE, _SHARE_GROWTH, _LARGEST_SHARE, _NEAR_SUM = 12.0, 0.02, 8.0, 0.5, 2.0
 #: Enclosures that steer have so many digits.
 _VALUED_DIGITS = 3.0
+#: Both ends of a bracket are brought near to a place that is not told from the root by so many
+#: values, of which those that tell nothing take a contour each.
+_NARROWINGS = 10
 #: At least this share of a bracket is cut off at each step.
 _ASIDE = 0.1
 #: Of more kinds of runs a saddle point is not trusted, as their contour is costly.
@@ -1072,12 +1075,69 @@ _RARE, _LOG_HARDLY_ANY = 1.0, -4.0
 Roughly = Callable[[Number, Number, float], arb]
 
 
-def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
+@dataclass
+class RootBracket:
+    """A bracket of the root of D = δ keeps the nearest places that enclosures put on either side.
+
+    D(low) > δ >= D(high) is proved, `low` and `high` in nats; D(0) > δ is known. It has the
+    `digits` that are asked where both ends share them.
+    """
+
+    roughly: Roughly
+    delta: Fraction
+    digits: float
+    low: float = 0.0
+    high: float = math.inf
+    #: Was it brought near to a place that enclosures do not tell from the root?
+    is_narrowed: bool = False
+
+    def value(self, y: float) -> arb:
+        """Enclose D(y) to about 3 digits of δ, and note on which side of the root y is."""
+
+        def goal() -> arb:
+            return ball(self.delta)
+
+        value = self.roughly(partial(arb, y), goal, _VALUED_DIGITS)
+        with ctx.workprec(bits_for(_VALUED_DIGITS)):
+            is_within = decided(value, goal())
+        if is_within:
+            self.high = min(self.high, y)
+        elif is_within is not None:
+            self.low = max(self.low, y)
+        return value
+
+    @property
+    def root(self) -> arb | None:
+        """The root between both ends, where these share the digits; else None."""
+        if not self.high < math.inf:
+            return None
+        root = arb(self.low).union(arb(self.high))
+        return root if accuracy(root) >= self.digits else None
+
+    def narrow_about(self, unknown: float) -> None:
+        """Bring both ends near to a place that enclosures do not tell from the root, once."""
+        left = right = unknown
+        for _ in range(0 if self.is_narrowed else _NARROWINGS):
+            if self.root is not None:
+                break
+            if left - self.low >= self.high - right:
+                y = (self.low + left) / 2
+                self.value(y)
+                left = left if self.low == y else y
+            else:
+                y = (right + self.high) / 2
+                self.value(y)
+                right = right if self.high == y else y
+        self.is_narrowed = True
+
+
+def about_root(runs: DirectedRuns, bracket: RootBracket) -> float:
     """Estimate the ε with D(ε) = δ > P(L = ∞): by a saddle point where there are many runs.
 
     Else, for many kinds and for three means by contours in float64. PrecisionError or LimitError
     where these refuse, unless all runs are small samples.
     """
+    delta = bracket.delta
     is_many = sum(k for _, k in runs.runs) > _FEW_RUNS and len(runs.runs) <= _FEW_KINDS
     is_plain = not any(part.refuses_far_orders for part, _ in runs.runs)
     is_sampled = all(part.jumps_rarely for part, _ in runs.runs)
@@ -1088,7 +1148,7 @@ def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
         plain = _of_samples(runs, delta, most)
         return plain if 0 < plain < _TOO_FAR * most else most
     try:
-        return nearer_root(runs, roughly, delta)
+        return nearer_root(runs, bracket)
     except (PrecisionError, LimitError):
         if not is_sampled:
             raise
@@ -1096,22 +1156,23 @@ def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
         return _of_samples(runs, delta, most)
 
 
-def other_roots(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> Iterator[float]:
+def other_roots(runs: DirectedRuns, bracket: RootBracket) -> Iterator[float]:
     """Yield further estimates of the root, where the first one is no good.
 
     The last one may raise PrecisionError or LimitError.
     """
     with suppress(PrecisionError, LimitError):
-        yield nearer_root(runs, roughly, delta)
-    yield valued_root(runs, roughly, delta)
+        yield nearer_root(runs, bracket)
+    yield valued_root(runs, bracket)
 
 
-def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
+def nearer_root(runs: DirectedRuns, bracket: RootBracket) -> float:
     """Estimate where D is δ, by Newton steps from nodes to nodes in float64.
 
     Where D of few runs is lost in rounding it is one jump that decides if jumps are rare, else
     enclosures. PrecisionError or LimitError where no contour is found.
     """
+    delta = bracket.delta
     log_delta, lost = log_float_of(lambda: ball(delta)), float(runs.mass_at_infinity.mid())
     y = runs.moments.renyi_epsilon(log_delta)
     for _ in range(_ROOT_ATTEMPTS):
@@ -1124,7 +1185,7 @@ def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
             return (
                 min(y, _single_jump_root(runs.moments, delta, y))
                 if is_rare
-                else valued_root(runs, roughly, delta)
+                else valued_root(runs, bracket)
             )
         old, (y, slope) = y, rough.root(y, log_delta, lost)
         y = y if slope < 0 else 0.9 * y
@@ -1133,16 +1194,22 @@ def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     return y
 
 
-def valued_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
-    """Estimate where D is δ by bracketing with enclosures of few digits, below float64 too."""
-    goal = log_float_of(lambda: ball(delta))
-    low, high = (0.0, math.inf), (runs.moments.renyi_epsilon(goal), -math.inf)
+def valued_root(runs: DirectedRuns, bracket: RootBracket) -> float:
+    """Estimate where D is δ by bracketing with enclosures of few digits, below float64 too.
+
+    It ends where the bracket has its digits: enclosures have proved the root by then.
+    """
+    goal = log_float_of(lambda: ball(bracket.delta))
+    most = min(bracket.high, runs.moments.renyi_epsilon(goal))
+    low, high = (bracket.low, math.inf), (most, -math.inf)
     for _ in range(_HALVINGS):
         share = (low[1] / (low[1] - high[1])) if math.isfinite(low[1] - high[1]) else 0.5
         y = low[0] + min(max(share, _ASIDE), 1 - _ASIDE) * (high[0] - low[0])
-        value = roughly(partial(arb, y), lambda: ball(delta), _VALUED_DIGITS)
-        over = log_float_of(value.mid) - goal
-        if abs(over) < 1:
+        over = log_float_of(bracket.value(y).mid) - goal
+        if abs(over) < 1 or bracket.root is not None:
+            break
+        if bracket.high < math.inf and y not in (bracket.low, bracket.high):
+            bracket.narrow_about(y)
             break
         low, high = ((y, over), high) if over > 0 else (low, (y, over))
     return y
@@ -1392,13 +1459,16 @@ class Contours:
             if root is not None and accuracy(root) >= digits:
                 return root
         log_delta = log_float_of(lambda: ball(delta))
-        at = about_root(self.runs, self.roughly, delta)
+        bracket = RootBracket(self.roughly, delta, digits)
+        at = about_root(self.runs, bracket)
         # Where cy is 10, y is known to a digit more than D; chords want it to 1 at least.
         c = shift(self.runs.moments.saddle(at))
         fewer = math.log10(min(max(c * at, 1.0), 10.0**_FEW_DIGITS))
         wanted = max(digits - fewer, 1 - math.log10(min(c, 1.0)))
-        others = other_roots(self.runs, self.roughly, delta)
+        others = other_roots(self.runs, bracket)
         for _ in range(_ATTEMPTS):
+            if bracket.root is not None:
+                return bracket.root
             root = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
             if root is None:
                 try:

@@ -8,7 +8,7 @@ from flint import arb, ctx
 
 from symacct import LimitError, PrecisionError, parse
 from symacct.profile import answer
-from symacct.profile.contours import about_log_delta, nearer_root, plan
+from symacct.profile.contours import RootBracket, about_log_delta, nearer_root, plan
 from symacct.profile.losses.bounded_range import bounded_range
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.laplace import LaplaceLoss
@@ -54,9 +54,8 @@ def test_a_start_where_some_jumps_are_not_rare():
     """One jump alone would make it .99."""
     direction = CompositionProfile((LAPLACE, RARE), False)
     found = direction.epsilon(Fraction(1, 10**5), 6)
-    assert nearer_root(
-        direction.runs, direction.contours.roughly, Fraction(1, 10**5)
-    ) == pytest.approx(float(found), rel=0.01)
+    bracket = RootBracket(direction.contours.roughly, Fraction(1, 10**5), 6)
+    assert nearer_root(direction.runs, bracket) == pytest.approx(float(found), rel=0.01)
 
 
 def test_many_losses_together_are_likelier_than_one_or_two():

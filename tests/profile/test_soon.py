@@ -7,11 +7,13 @@ from fractions import Fraction
 from unittest import mock
 
 import hypothesis.strategies as st
+import pytest
 from flint import arb, ctx
 from hypothesis import example, given
 
 from symacct import (
     Accountant,
+    Either,
     Gaussian,
     Laplace,
     PoissonSubsample,
@@ -22,7 +24,7 @@ from symacct import (
 from symacct.kernel.answer import to_fraction
 from symacct.mechanisms.pair import Overlap
 from symacct.profile.answer import profile
-from symacct.profile.contours import Contours
+from symacct.profile.contours import Contours, RootBracket, valued_root
 from symacct.profile.grids import laws_of, step_for
 from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.losses.finite import multinomial_laws
@@ -80,3 +82,35 @@ def test_all_ways_that_runs_fall_out(outcomes, runs):
     found = multinomial_laws([(arb(p), arb(1)) for p in primes], runs)
     whole = sorted((int(p.unique_fmpz()), int(q.unique_fmpz())) for p, q in found)
     assert whole == sorted((value * times, times) for value, times in known.items())
+
+
+@pytest.mark.parametrize("blurred", [0.0, 2e-6, 3e-4])
+def test_a_bracket_of_values_proves_the_root_and_ends(blurred):
+    """D jumps at 3, about which values within `blurred` tell nothing: no more digits are had."""
+    asked = []
+
+    def roughly(y, bound, digits):
+        asked.append(at := float(y()))
+        value = 1 if at < 3 else 1e-30
+        return arb(0.5, 0.5) if abs(at - 3) < blurred else arb(value, value / 8)
+
+    runs = mock.Mock(**{"moments.renyi_epsilon": lambda log_delta: 7.0})
+    bracket = RootBracket(roughly, Fraction(1, 10**9), 5)
+    valued_root(runs, bracket)
+    assert bracket.low <= 3 <= bracket.high
+    assert (bracket.root is not None) == (blurred < 1e-4)
+    assert len(asked) < 50
+    count = len(asked)
+    valued_root(runs, bracket)  # what is known is not looked for again
+    assert len(asked) <= count + 1
+
+
+def test_a_loss_that_ends_in_a_jump_takes_few_contours():
+    """Eight Laplace losses end at 8/0.61, where D falls from 10^-8 to less than 10^-15."""
+    node = 8 * Either(Gaussian(19), Laplace("0.61"), "4/10")
+    with mock.patch.object(Contours, "_new", autospec=True, side_effect=Contours._new) as new:
+        found = Accountant().epsilon(node, "2e-13", conversion="exact", digits=4)
+    assert new.call_count < 20
+    lower, upper = to_fraction(found.epsilon.lower), to_fraction(found.epsilon.upper)
+    assert lower < 8 / Fraction("0.61") < upper
+    assert found.epsilon.digits >= 4
