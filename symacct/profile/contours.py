@@ -1159,10 +1159,13 @@ def about_root(runs: DirectedRuns, bracket: RootBracket) -> float:
 def other_roots(runs: DirectedRuns, bracket: RootBracket) -> Iterator[float]:
     """Yield further estimates of the root, where the first one is no good.
 
-    The last one may raise PrecisionError or LimitError.
+    One beyond the bound by moments is of a D that is lost in float64. The last one may raise
+    PrecisionError or LimitError.
     """
+    most = runs.moments.renyi_epsilon(log_float_of(lambda: ball(bracket.delta)))
     with suppress(PrecisionError, LimitError):
-        yield nearer_root(runs, bracket)
+        if (nearer := nearer_root(runs, bracket)) <= most:
+            yield nearer
     yield valued_root(runs, bracket)
 
 
@@ -1320,6 +1323,8 @@ _MANY_NODES = 200_000
 _ATTEMPTS = 8
 #: D's fall is counted on for so many digits of a root's place at most.
 _FEW_DIGITS = 5.0
+#: A place that is off by more than this share gave a contour of too few digits, if it gave no root.
+_FAR_SHARE = 0.1
 #: A root is first looked for at this multiple of its estimate: to its right, but for float64.
 _RIGHT = 1 + 2.0**-44
 #: The contours of one direction keep so many nodes: a second question often finds its own.
@@ -1461,10 +1466,7 @@ class Contours:
         log_delta = log_float_of(lambda: ball(delta))
         bracket = RootBracket(self.roughly, delta, digits)
         at = about_root(self.runs, bracket)
-        # Where cy is 10, y is known to a digit more than D; chords want it to 1 at least.
-        c = shift(self.runs.moments.saddle(at))
-        fewer = math.log10(min(max(c * at, 1.0), 10.0**_FEW_DIGITS))
-        wanted = max(digits - fewer, 1 - math.log10(min(c, 1.0)))
+        wanted = self._digits_for_root(at, digits)
         others = other_roots(self.runs, bracket)
         for _ in range(_ATTEMPTS):
             if bracket.root is not None:
@@ -1472,15 +1474,27 @@ class Contours:
             root = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
             if root is None:
                 try:
-                    at, wanted = next((y for y in others if y != at), at), wanted + 4
+                    place = next((y for y in others if y != at), at)
                 except PrecisionError:  # of a δ, which nobody asked for
                     break
+                is_far = abs(place - at) > _FAR_SHARE * at
+                wanted = self._digits_for_root(place, digits) if is_far else wanted + 4
+                at = place
                 continue
             if accuracy(root) >= digits:
                 return root
             wanted += 1 + digits - max(accuracy(root), 0.0)
             at = float(root.mid())
         raise undecided(f"ε at δ = {float(delta):.6g}", digits)
+
+    def _digits_for_root(self, at: float, digits: float) -> float:
+        """Estimate how many digits of D tell a root at about `at` to so many digits.
+
+        Where cy is 10, y is known to a digit more than D; chords want it to 1 at least.
+        """
+        c = shift(self.runs.moments.saddle(at))
+        fewer = math.log10(min(max(c * at, 1.0), 10.0**_FEW_DIGITS))
+        return max(digits - fewer, 1 - math.log10(min(c, 1.0)))
 
     # Proved in docs/proofs/contours.md, Lemma root-bracket.
     def _on(self, contour: Contour, delta: Fraction) -> arb | None:

@@ -13,6 +13,7 @@ from hypothesis import example, given
 
 from symacct import (
     Accountant,
+    DiscreteGaussian,
     Either,
     Gaussian,
     Laplace,
@@ -25,7 +26,7 @@ from symacct.kernel.answer import to_fraction
 from symacct.mechanisms.pair import Overlap
 from symacct.profile.answer import profile
 from symacct.profile.contours import Contours, RootBracket, valued_root
-from symacct.profile.grids import laws_of, step_for
+from symacct.profile.grids import Grids, laws_of, step_for
 from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
@@ -114,3 +115,15 @@ def test_a_loss_that_ends_in_a_jump_takes_few_contours():
     lower, upper = to_fraction(found.epsilon.lower), to_fraction(found.epsilon.upper)
     assert lower < 8 / Fraction("0.61") < upper
     assert found.epsilon.digits >= 4
+
+
+def test_no_digits_are_added_for_a_place_that_was_far_from_the_root():
+    """Moments bound ε by 2.25, floats put it at 3.19; values find .99, where few digits do."""
+    node = 980 * PoissonSubsample(DiscreteGaussian(1), "0.00094")
+    with (
+        mock.patch.object(Grids, "root", side_effect=AssertionError),
+        mock.patch.object(Contours, "_new", autospec=True, side_effect=Contours._new) as new,
+    ):
+        found = Accountant().epsilon(node, "2e-13", conversion="exact", digits=4)
+    assert new.call_count <= 4
+    assert found.epsilon.rounded() == "0.9940"
