@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from functools import lru_cache
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from symacct import (
     Gaussian,
     Kind,
     Laplace,
+    LimitError,
     PoissonSubsample,
     PureDP,
     RandomizedResponse,
@@ -21,6 +23,7 @@ from symacct import (
 )
 from symacct.analysis.triangles import BellMajorant
 from symacct.kernel.answer import to_fraction
+from symacct.profile.contours import Contours
 from symacct.profile.losses.fixed_size import (
     Equilateral,
     FixedSizeGaussian,
@@ -30,6 +33,7 @@ from symacct.profile.losses.fixed_size import (
 )
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.part import OrderLine
+from symacct.profile.runs import DirectedRuns
 from symacct.profile.sums import TransformOnLine
 from tests.profile.laws import MP, contains, contains_complex, mp
 from tests.thinning import covering, examples, in_a_soak
@@ -426,6 +430,14 @@ def test_the_fall_planned_is_the_fall_proved(gamma, a, deviations):
     planned = log_moment - part.log_decay(a, t)
     proved = log_moment - float(part.decay(a, t, deviations**2 / 100))
     assert planned / 2 <= proved <= 1.2 * planned
+
+
+def test_dear_moments_are_refused_before_their_fall_is_tabled():
+    """The table takes 120 sums over a plane of nodes, and no contour could use it."""
+    runs = DirectedRuns(((Equilateral(Fraction(10, 57), Fraction(3, 25_000)), 6),), False)
+    table = mock.patch("symacct.profile.losses.summed._height", side_effect=AssertionError)
+    with table, pytest.raises(LimitError, match="nodes of its moments"):
+        Contours(runs).root(Fraction(1, 10**10), 5)
 
 
 @covering()

@@ -608,11 +608,15 @@ class Equilateral(SummedLoss):
 
     def _refuse_dear(self, a: float) -> None:
         """Raise LimitError where the moments that bound F far out take too many nodes."""
-        moment = math.exp(float(self.float_moments(np.array([a]))[0][0]))
-        ends = ((float(x.mid()), float(y.mid())) for x, y in self.decay_constants(a, arb(moment)))
-        end = min(falling / (moment - below) for below, falling in ends if below < moment)
-        sides = (2 * _STEERING_DEVIATIONS_OF_PLANE / step for step in self.cells(a, end, 1.0).steps)
-        _refuse_many(math.prod(sides), _MOST_FAR_NODES)
+        _refuse_many(_far_nodes(self, a), _MOST_FAR_NODES)
+
+    def log_decay(self, a: float, t: float) -> float:
+        """Estimate the bound of log|F| beyond t; LimitError where moments that bound it are dear.
+
+        So a plan is refused before the table of |F| is made, which takes a second.
+        """
+        self._refuse_dear(a)
+        return super().log_decay(a, t)
 
     # --- balls: what is proved
 
@@ -672,6 +676,16 @@ def _refuse_many(nodes: float, most: int) -> None:
             f"a lower bound by three means: found about {nodes:.0e} nodes of its moments, the "
             f"limit is {most:.0e}; needed more noise, or more runs"
         )
+
+
+@lru_cache(64)
+def _far_nodes(part: Equilateral, a: float) -> float:
+    """Estimate how many nodes the moments take that bound F far out."""
+    moment = math.exp(float(part.float_moments(np.array([a]))[0][0]))
+    ends = ((float(x.mid()), float(y.mid())) for x, y in part.decay_constants(a, arb(moment)))
+    end = min(falling / (moment - below) for below, falling in ends if below < moment)
+    sides = (2 * _STEERING_DEVIATIONS_OF_PLANE / step for step in part.cells(a, end, 1.0).steps)
+    return math.prod(sides)
 
 
 @lru_cache(16)
