@@ -179,16 +179,24 @@ def log_gap_of(
         log_m, log_n = (_log_mixture(rates, x) for x in (log_x, log_y))
         u, w = (rates[0] * np.expm1(np.minimum(x, 700.0)) for x in (log_x, log_y))
         s = (u - w) / (1 + w)
-        log_r = np.where(np.abs(s) < 0.5, np.log1p(s), log_m - log_n)
         alpha, slope = lam + 1, lam or 1.0
-        growth = np.expm1(np.minimum(lam * log_r, 700.0)) if lam else log_r
-        above = log_r + np.log(growth + slope * np.expm1(-np.maximum(log_r, 0.0)))
-        above = np.where(lam * log_r < 700, above, alpha * log_r)
-        below = np.log(np.exp(np.minimum(log_r, 0.0)) * growth - slope * s)
-        series = 1 + (alpha - 2) * s / 3 * (1 + (alpha - 3) * s / 4 * (1 + (alpha - 4) * s / 5))
-        small = np.log(alpha * slope / 2 * series) + 2 * np.log(np.abs(s))
-        near = alpha * np.abs(s) < 2e-3
-        gap = np.where(near, small, np.where(log_r > 0, above, below))
+        gap = np.empty(s.shape)
+        near = alpha * np.abs(s) < 2e-3  # each node takes the logarithms of its own formula alone
+        x = s[near]
+        series = 1 + (alpha - 2) * x / 3 * (1 + (alpha - 3) * x / 4 * (1 + (alpha - 4) * x / 5))
+        gap[near] = np.log(alpha * slope / 2 * series) + 2 * np.log(np.abs(x))
+        log_r = log_m - log_n
+        moderate = np.abs(s) < 0.5
+        log_r[moderate] = np.log1p(s[moderate])
+        more = (log_r > 0) & ~near
+        x = log_r[more]
+        growth = np.expm1(np.minimum(lam * x, 700.0)) if lam else x
+        above = x + np.log(growth + slope * np.expm1(-x))
+        gap[more] = np.where(lam * x < 700, above, alpha * x)
+        less = ~(more | near)
+        x = log_r[less]
+        growth = np.expm1(lam * x) if lam else x
+        gap[less] = np.log(np.exp(x) * growth - slope * s[less])
         return np.asarray(np.fmax(log_n + gap, -1e300))
 
 
