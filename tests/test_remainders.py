@@ -49,6 +49,7 @@ STEERING = {
     ],
     # A box about 0.
     "profile.losses.sampled_gaussian:the loss": ["value - disc"],
+    "profile.sums:gathered terms": ["value - disc"],
     # Both signs are added; beyond the last level there is next to nothing, by more a bound as well.
     "profile.losses.fixed_size:equilateral triangles": [
         "- sign * z, in: logs",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx, fmpq
 
 from symacct.kernel import deadline
 from symacct.kernel.sums.balls import acb_within
-from symacct.profile.part import Floats, OrderLine
+from symacct.profile.part import Floats, OrderLine, rounded_down
 
 # --- power sums
 #
@@ -83,10 +86,13 @@ def _some_rows(rows: list[list[acb]], outlook: deadline.Outlook) -> Iterator[acb
 def sums_on_a_line(weights: list[arb], losses: list[arb], line: OrderLine, error: arb) -> list[acb]:
     """Enclose Σ w e^{inhℓ} for each node n of a line, each within a disc of radius `error`.
 
-    The weights hold e^{aℓ} already.
+    The weights hold e^{aℓ} already. Many terms are gathered where their losses lie close.
     """
     h, disc = arb(line.h), acb_within(error)
-    sums = real_power_sums(weights, [h * loss for loss in losses], line.first, line.last)
+    if (cells := _cells_of(losses, line)) is not None:
+        sums = _gathered(weights, losses, line, cells)
+    else:
+        sums = real_power_sums(weights, [h * loss for loss in losses], line.first, line.last)
     return [value + disc for value in sums]
 
 
@@ -154,6 +160,76 @@ def _weighed(weights: list[acb], ratios: list[acb], count: int) -> list[list[acb
     for n in range(1, count):
         rows.append(_times(rows[n // 2], halves[n - n // 2]))
     return rows
+
+
+# --- gathered terms
+#
+# Sums over many terms by the moments of the weights in cells, where losses lie close together.
+#
+# e^{itℓ} is Taylor's series about the middle of ℓ's cell, so a node sums over the cells and a few
+# moments of each (docs/proofs/contours.md, Lemma gathered-terms).
+
+#: At the farthest node e^{itℓ} turns over a cell by so many radians.
+_TURN_OF_CELL = 1.0
+#: Terms are gathered where there are so many of them for each moment of a cell: a moment takes part
+#: of the time of a term, and so do the sums of fewer.
+_TERMS_FOR_A_MOMENT = 4
+
+
+class Cells(NamedTuple):
+    """Cells of losses have middles, the terms in their order, and where in it each cell ends.
+
+    So many `moments` are taken of each; `ends` begins with 0.
+    """
+
+    middles: list[arb]
+    order: list[int]
+    ends: list[int]
+    moments: int
+
+
+def _cells_of(losses: list[arb], line: OrderLine) -> Cells | None:
+    """Choose cells, with the moments that flint's precision takes; None where terms are too few."""
+    places, far = np.array([float(loss.mid()) for loss in losses]), line.h * line.last
+    if not far or not np.isfinite(places).all():
+        return None
+    width, low = rounded_down(_TURN_OF_CELL / far), rounded_down(float(places.min()))
+    if not (float(places.max()) - low) / width < len(losses):
+        return None
+    numbers, cells = np.unique(np.floor((places - low) / width), return_inverse=True)
+    moments, half = 1, _TURN_OF_CELL / 2
+    while math.lgamma(moments + 1) - moments * math.log(half) < ctx.prec * math.log(2):
+        moments += 1
+    if _TERMS_FOR_A_MOMENT * moments * len(numbers) > len(losses):
+        return None
+    middles = [arb(low) + arb(width) * (arb(number) + arb(0.5)) for number in numbers.tolist()]
+    ends = [0, *np.cumsum(np.bincount(cells)).tolist()]
+    return Cells(middles, np.argsort(cells, kind="stable").tolist(), ends, moments)
+
+
+# Proved in docs/proofs/contours.md, Lemma gathered-terms.
+def _gathered(weights: list[arb], losses: list[arb], line: OrderLine, cells: Cells) -> list[acb]:
+    """Enclose Σ w e^{itℓ} at t = nh by the cells' moments Σ w(ℓ − middle)^k."""
+    h, spans = arb(line.h), list(itertools.pairwise(cells.ends))
+    middles = [x for x, (i, j) in zip(cells.middles, spans, strict=True) for _ in range(i, j)]
+    powers = [weights[i] for i in cells.order]
+    away = [losses[i] - x for i, x in zip(cells.order, middles, strict=True)]
+    turn = h * line.last * functools.reduce(arb.max, map(abs, away))
+    left_out = sum(map(abs, powers), arb(0)) * turn**cells.moments
+    disc = acb_within(left_out / math.factorial(cells.moments))
+    angles, rows = [h * x for x in cells.middles], []
+    for _ in range(cells.moments):
+        deadline.check()
+        sums = [sum(powers[i:j], arb(0)) for i, j in spans]
+        rows.append(real_power_sums(sums, angles, line.first, line.last))
+        powers = [x * y for x, y in zip(powers, away, strict=True)]
+    values = []
+    for n, row in zip(line.nodes, zip(*rows, strict=True), strict=True):
+        value, it = acb(0), acb(0, h * n)
+        for k in reversed(range(cells.moments)):
+            value = row[k] + value * it / (k + 1)
+        values.append(value + disc)
+    return values
 
 
 # --- the largest of a tail

@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -29,7 +30,13 @@ from symacct.profile.losses.sampled_gaussian import (
 from symacct.profile.losses.summed import SummedLoss
 from symacct.profile.part import OrderLine
 from symacct.profile.solve import CompositionProfile
-from symacct.profile.sums import power_sums, real_power_sums
+from symacct.profile.sums import (
+    _cells_of,
+    _gathered,
+    power_sums,
+    real_power_sums,
+    sums_on_a_line,
+)
 from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
 from tests.profile.laws import SampledGaussian as Normal
 from tests.thinning import covering, examples
@@ -353,6 +360,46 @@ def test_sums_of_powers_by_several_products():
             )
             assert found[n].overlaps(known)
             assert again[n].overlaps(known)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-2, 2), st.floats(-1, 1)), min_size=1, max_size=9),
+    st.floats(0.01, 4),
+    st.integers(0, 30),
+    st.integers(1, 40),
+)
+def test_gathered_terms(terms, h, first, more):
+    """Of few terms, each of which is repeated, and moved a little."""
+    with ctx.workprec(BITS):
+        near = [(w, x + j / 1000) for w, x in terms for j in range(60)]
+        weights, losses = [arb(w) for w, _ in near], [arb(x) for _, x in near]
+        line = OrderLine(1.5, h, first + more, first)
+        with mock.patch("symacct.profile.sums._TERMS_FOR_A_MOMENT", 0):
+            cells = _cells_of(losses, line)
+        if cells is None:  # the losses are too far apart
+            return
+        found = _gathered(weights, losses, line, cells)
+        for n, value in zip(line.nodes, found, strict=True):
+            turns = [(x * n * h * I).exp() for x in losses]
+            known = sum((w * turn for w, turn in zip(weights, turns, strict=True)), acb(0))
+            assert value.overlaps(known)
+            assert value.real.rad() < 1e-20
+
+
+def test_many_terms_are_gathered_before_they_are_summed():
+    """30,000 losses in 40 cells: of them there are fewer sums than of the terms."""
+    losses = [arb(j) / 2**20 for j in range(30_000)]
+    summed = []
+
+    def noted(weights, angles, first, last):
+        summed.append(len(weights))
+        return real_power_sums(weights, angles, first, last)
+
+    with ctx.workprec(BITS), mock.patch("symacct.profile.sums.real_power_sums", noted):
+        sums = sums_on_a_line([arb(1)] * len(losses), losses, OrderLine(2.0, 10.0, 134), arb(0))
+    assert sum(summed) < len(losses) / 4
+    ratio = (arb(10 * 77) / 2**20 * I).exp()
+    assert sums[77].overlaps((1 - ratio ** len(losses)) / (1 - ratio))
 
 
 @given(

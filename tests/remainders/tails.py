@@ -46,6 +46,25 @@ def the_largest_beyond(m):
     yield near.largest_beyond(2.0), 1
 
 
+@row("profile.sums:gathered terms", "_gathered")
+def terms_about_the_middles_of_cells(m):
+    """By one moment to three of each cell, which leave much out at the farthest node."""
+    places, weights = [0.0, 0.125, 1.0, 1.25, 1.375], [1.0, 2.0, -1.0, 3.0, 0.5]
+    middles, ends = [arb(0.0625), arb(1.125)], [0, 2, 5]
+    for moments, last, first, h in ((1, 2, 1, 1.0), (2, 3, 0, 0.5), (3, 6, 2, 0.25)):
+        line = SimpleNamespace(h=h, first=first, last=last, nodes=range(first, last + 1))
+        order = [1, 0, 4, 2, 3]
+        cells = m.Cells(middles, order, ends, moments)
+        terms = [arb(x) for x in weights], [arb(x) for x in places]
+        for n, found in zip(line.nodes, m._gathered(*terms, line, cells), strict=True):
+            turns = [w * mp.expj(n * h * x) for w, x in zip(weights, places, strict=True)]
+            yield found.real, mp.re(mp.fsum(turns))
+            yield found.imag, mp.im(mp.fsum(turns))
+            off = 7.5 * (0.25 * h * last) ** moments / math.factorial(moments)
+            yield at_least(found.real.rad(), off)
+            yield arb(int(found.real.rad() < 1.01 * off)), 1
+
+
 @row(
     "profile.contours:one contour",
     "_moved", "_left_alias", "_right_alias", "_log_right_alias", "_left_out", "_log_left_out",
