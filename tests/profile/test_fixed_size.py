@@ -432,6 +432,20 @@ def test_the_fall_planned_is_the_fall_proved(gamma, a, deviations):
     assert planned / 2 <= proved <= 1.2 * planned
 
 
+@pytest.mark.parametrize("far", [10.0, 1e3, 1.2e4])
+def test_no_panel_takes_a_long_rule_however_fast_the_loss_turns(far):
+    """The roots of a rule of thousands of nodes take longer than the sums over its nodes."""
+    part = FixedSizeGaussian(Fraction(169, 100), Fraction(9, 20_000))
+    edges, _, counts = part._rule(14.0, far, 30.0)
+    assert max(counts) <= 80
+    assert len(edges) == len(counts) + 1
+    assert all(np.diff(edges) > 0)
+    with ctx.workprec(BITS):
+        moments = [part.sample(14.0, at, 30.0).moment for at in (0.0, far)]
+        assert moments[0].overlaps(moments[1])
+        assert moments[1].rad() < arb(-30).exp() * moments[1]
+
+
 def test_dear_moments_are_refused_before_their_fall_is_tabled():
     """The table takes 120 sums over a plane of nodes, and no contour could use it."""
     runs = DirectedRuns(((Equilateral(Fraction(10, 57), Fraction(3, 25_000)), 6),), False)

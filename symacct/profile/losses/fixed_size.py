@@ -60,6 +60,8 @@ _STEERING_DEVIATIONS, _STEERING_POINTS = 9.0, 24
 #: There are at most so many panels; longer ones have wider bounds, or none.
 _MOST_PANELS = 2000
 _RULE_BITS = 4  # of the number of nodes on a panel
+#: A panel that needs more nodes is cut: the roots of a long rule take longer than sums over them.
+_MOST_POINTS = 64
 
 
 @dataclass(frozen=True)
@@ -107,13 +109,27 @@ class FixedSizeGaussian(SummedLoss):
     def _rule(self, a: float, far: float, need: float) -> tuple[Floats, Floats, list[int]]:
         """Choose panels, and of each the ellipse and how many nodes it needs.
 
-        Next to 0 the loss hardly turns, so that a panel needs few of them. What is chosen is
-        estimated; `_sample` proves the error of any choice.
+        Next to 0 the loss hardly turns, so that a panel needs few of them. Where it needs many it
+        is cut. What is chosen is estimated; `_sample` proves the error of any choice.
         """
-        variance, gamma = self._floats
-        sigma = math.sqrt(variance)
+        sigma = math.sqrt(self._floats[0])
         farthest = max(a, 1 - a, 0.5)
         edges = self._edges(rounded_down(farthest + sigma * math.sqrt(2 * (need + 3))))
+        _, counts = self._ellipses(edges, a, far, need)
+        pieces = np.ceil(np.where(np.isfinite(counts), counts, 1) / _MOST_POINTS).astype(int)
+        if pieces.max() > 1:
+            inner = [
+                np.linspace(low, high, count, endpoint=False)
+                for low, high, count in zip(edges[:-1], edges[1:], pieces.tolist(), strict=True)
+            ]
+            edges = np.concatenate([*inner, edges[-1:]])
+        ellipses, counts = self._ellipses(edges, a, far, need)
+        return edges, ellipses, [_few_rules(float(count)) for count in counts]
+
+    def _ellipses(self, edges: Floats, a: float, far: float, need: float) -> tuple[Floats, Floats]:
+        """Choose the ellipse of each panel that needs the fewest nodes, and estimate how many."""
+        variance, gamma = self._floats
+        sigma = math.sqrt(variance)
         middle, half = (edges[1:] + edges[:-1])[:, None] / 2, np.diff(edges)[:, None] / 2
         reach = half * (_ELLIPSES + 1 / _ELLIPSES) / 2
         height = half * (_ELLIPSES - 1 / _ELLIPSES) / 2
@@ -132,9 +148,7 @@ class FixedSizeGaussian(SummedLoss):
         counts = np.where(
             height / variance < 1.55, (need + 3 + grown) / (2 * np.log(_ELLIPSES)), np.inf
         )
-        best = np.argmin(counts, axis=1)
-        wanted = [_few_rules(float(count)) for count in counts.min(axis=1)]
-        return edges, _ELLIPSES[best], wanted
+        return _ELLIPSES[np.argmin(counts, axis=1)], counts.min(axis=1)
 
     # --- balls: what is proved
 
