@@ -240,32 +240,38 @@ class Slopes:
     above: arb
     bits: int
 
+    @cached_property
+    def _terms(self) -> list[tuple[arb, arb]]:
+        """The rates and the weights, at the sum's own bits."""
+        with ctx.workprec(self.bits):
+            return [(ball(rate), weight) for rate, weight in self.weights.items()]
+
     def over(self, low: Fraction, high: Fraction) -> tuple[arb, arb]:
         """A lower and an upper bound of κ²H(B) at all B from low to high, by Taylor's formula."""
         with ctx.workprec(self.bits):
             whole, middle = ball(low).union(ball(high)), ball((low + high) / 2)
-            half, reach = ball((high - low) / 2), arb(1)
-            total = self._derivative(0, middle)
-            for n in range(1, _TAYLOR_TERMS + 1):
-                reach *= half / n
-                place = middle if n < _TAYLOR_TERMS else whole
-                total += self._derivative(n, place) * within(reach)
+            half, reach, total = ball((high - low) / 2), arb(1), arb(0)
+            rates = [rate for rate, _ in self._terms]
+            derivative = [weight * (rate * middle).exp() for rate, weight in self._terms]
+            for n in range(_TAYLOR_TERMS):
+                total += sum(derivative, arb(0)) * within(reach) if n else sum(derivative, arb(0))
+                derivative = [x * rate for x, rate in zip(derivative, rates, strict=True)]
+                reach *= half / (n + 1)
+            last = (
+                weight * rate**_TAYLOR_TERMS * (rate * whole).exp() for rate, weight in self._terms
+            )
+            total += sum(last, arb(0)) * within(reach)
             return (total - self.below).lower(), (total + self.above).upper()
 
     def rise_between(self, low: Fraction, high: Fraction) -> arb:
         """An upper bound of the integral of κ²H from B = low to high."""
         with ctx.workprec(self.bits):
-            ends = ball(low), ball(high)
-            before, after = (self._derivative(-1, end) for end in ends)
-            return after - before + self.above * (ends[1] - ends[0])
-
-    def _derivative(self, n: int, square: arb) -> arb:
-        """The n-th derivative in B of the sum, of rates > 0; for n = −1 an antiderivative."""
-        terms = (
-            weight * ball(rate**n) * (ball(rate) * square).exp()
-            for rate, weight in self.weights.items()
-        )
-        return sum(terms, arb(0))
+            first, last = ball(low), ball(high)
+            terms = (
+                weight / rate * ((rate * last).exp() - (rate * first).exp())
+                for rate, weight in self._terms
+            )
+            return sum(terms, self.above * (last - first))
 
 
 @lru_cache(maxsize=256)
