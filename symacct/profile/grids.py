@@ -865,9 +865,7 @@ class Grid:
         total, start = arb(0), floor((y - self.first) / self.step) + 1 + self._masses.first
         rows = zip(self.spreads, self._others, self._floats, self._highest, strict=True)
         for (_, k), others, masses, highest in rows:
-            at = start - others.first - np.arange(len(masses)) + self._moved
-            inside = at < len(highest)
-            excess = arb(float(masses[inside] @ highest[np.maximum(at[inside], 0)]))
+            excess = arb(_met(masses, highest, start - others.first + self._moved))
             unlikely = self._far_mass + self._cut(others) + len(masses) * arb(_TINY)
             total += k * (
                 excess * (1 + len(masses) * arb(2) ** -51) + unlikely * arb(highest.max())
@@ -929,6 +927,17 @@ def _floats(masses: list[Any], bits: int) -> Floats:
     """Return masses that are times 2^bits in float64."""
     scale = arb(2) ** -bits
     return np.array([float(arb(x) * scale) for x in masses])
+
+
+def _met(masses: Floats, highest: Floats, place: int) -> float:
+    """Compute Σ_i masses[i] highest[place − i]: the first stands for all before it, 0 is beyond.
+
+    By slices, as the places fall by one.
+    """
+    near = max(0, place + 1 - len(highest))
+    far = min(max(near, place + 1), len(masses))
+    window = highest[max(place + 1 - far, 0) : max(place + 1 - near, 0)][::-1]
+    return float(masses[near:far] @ window[: far - near] + masses[far:].sum() * highest[0])
 
 
 def _most_around(values: list[float], reach: int) -> Floats:

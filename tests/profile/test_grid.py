@@ -423,3 +423,16 @@ def merged(pairs):
         u, v = found.get(ratio, (0, 0))
         found[ratio] = (u + p, v + q)
     return list(found.values())
+
+
+@given(
+    st.lists(st.integers(0, 99), min_size=1, max_size=9),
+    st.lists(st.integers(0, 99), min_size=1, max_size=9),
+    st.integers(-12, 24),
+)
+def test_masses_meet_a_height_that_has_an_end(masses, heights, place):
+    """Beyond the last height there is 0, and the first one stands for all before it."""
+    found = grid._met(np.array(masses, dtype=float), np.array(heights, dtype=float), place)
+    places = (place - i for i in range(len(masses)))
+    met = (heights[max(at, 0)] if at < len(heights) else 0 for at in places)
+    assert found == sum(m * height for m, height in zip(masses, met, strict=True))
