@@ -321,6 +321,20 @@ def test_the_optimal_conversion_of_a_curve_that_is_0_or_next_to_it():
         Gaussian("1e400").epsilon("1e-5", conversion="optimal", orders=[2])
 
 
+def test_the_optimal_conversion_loses_no_digits_next_to_order_1():
+    """What it is at 1 is nearer by as much as the order is."""
+    with precision(256):
+        found = {
+            power: asoodeh21.log_delta(
+                BALL, arb(0.5), BALL.number(1 + Fraction(1, 2**power)), arb(0.25)
+            )
+            for power in (8, 20, 60, 126, 190)
+        }
+        for power, log_delta in found.items():
+            assert log_delta.rel_accuracy_bits() > 220
+            assert abs(log_delta - found[190]) <= arb(2) ** -power
+
+
 @covering()
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("end", [3, "1/3", "inf"])

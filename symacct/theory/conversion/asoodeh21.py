@@ -145,9 +145,16 @@ class TwoPointPairs:
         return self.epsilon.exp(), (-self.epsilon).exp(), -(-self.epsilon).expm1()
 
     def slope(self, v: arb) -> arb:
-        """H′(v), by what H′ is without powers: nothing cancels where p/q is large, or near 1."""
+        """H′(v), by what H′ is without powers: nothing cancels where p/q is large, or near 1.
+
+        It is as small as α − 1 where that is small, and so is its radius.
+        """
         _, up, down = self.gaps(v)
         lam, share = self.alpha - 1, self._powers[2]
+        if up > 1 and lam < 1:
+            near = (1 + up) ** lam * self.delta / v
+            far = (1 + down) ** lam * (share - (1 - share) * down)
+            return self._rise(lam, up, down) - lam * (near + far)
         if up > 1:
             near = (1 + up) ** lam * (1 - lam * self.delta / v)
             return near - (1 + down) ** lam * (1 + lam * (share - (1 - share) * down))
