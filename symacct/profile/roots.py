@@ -107,6 +107,8 @@ _BRACKET_HALVINGS, _FINAL_HALVINGS = 20, 6
 _BESIDE = 2.0**-20
 #: An end is near where the enclosure is so many times as wide as what balls leave open.
 _WIDTH_RATIO = 1.01
+#: A root is looked for up to so many nats.
+FARTHEST = 2**40
 #: Places so many widths of an estimate apart have values that balls tell apart.
 _BLURS = 16
 
@@ -165,9 +167,9 @@ def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
                 break
             width *= 8
         middle = ((low + high) / 2).mid()
-        if value(middle) > goal:
+        if (there := value(middle)) > goal:
             low = middle
-        elif value(middle) < goal:
+        elif there < goal:
             high = middle
         if not high - low < before * 3 / 4:
             break
@@ -204,12 +206,12 @@ def before_the_end(value: Value, goal: arb, known: arb | None, end: arb) -> arb 
 def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:
     """Bracket the root: 0 <= low < high with D(low) > δ > D(high), an eighth apart if possible.
 
-    The caller knows that D(0) > δ. None where no place up to 2^40 is certainly below δ.
+    The caller knows that D(0) > δ. None where no place up to `FARTHEST` is certainly below δ.
     """
     low, high = arb(0), arb(1)
-    while not value(high) < goal:
+    while not (there := value(high)) < goal:
         deadline.check()
-        if not value(high) > goal or high > 2**40:
+        if not there > goal or high > FARTHEST:
             return None
         low, high = high, 2 * high
     for _ in range(_BRACKETINGS):
@@ -217,9 +219,9 @@ def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:
         middle = ((low + high) / 2).mid()
         if low > 0 and (high - low) <= low / 8:
             break
-        if value(middle) > goal:
+        if (there := value(middle)) > goal:
             low = middle
-        elif value(middle) < goal:
+        elif there < goal:
             high = middle
         else:
             return _until_unknown(value, goal, low, middle, high, _BRACKET_HALVINGS)
