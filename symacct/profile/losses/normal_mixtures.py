@@ -9,10 +9,10 @@ real orders (docs/proofs/directions.md, Lemma mixture-loss). `need` and `slack` 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -365,6 +365,37 @@ def _beyond(part: NormalMixtures, a: arb, x: arb, sign: int) -> arb:
     return tilted_tail(log_tilt, away)
 
 
+class Cells:
+    """Both laws at the ends of cells, and on one line off the real one, at `_BITS`, as needed.
+
+    None of it depends on an order: lines of many orders have the same ends.
+    """
+
+    def __init__(self, part: NormalMixtures, eta: float) -> None:
+        self._laws, self._height = part._rough, arb(eta)
+        self.loss, self.mass = cache(self._loss), cache(self._mass)
+        self.over, self.under = (cache(self._arg_of(law)) for law in self._laws)
+
+    def _loss(self, j: int) -> arb:
+        """Compute log p − log q at an end."""
+        p, q = self._laws
+        return p.log(_CELL * arb(j)) - q.log(_CELL * arb(j))
+
+    def _mass(self, j: int) -> arb:
+        """Bound the second law's mass from the end j to the next."""
+        return self._laws[1].mass(_CELL * arb(j), _CELL * arb(j + 1))
+
+    def _arg_of(self, law: NormalSum) -> Callable[[int], arb]:
+        """Return what encloses the law's argument on the line above an end."""
+        return lambda j: law.arg(_CELL * arb(j), self._height)
+
+
+@lru_cache(64)
+def _cells(part: NormalMixtures, eta: float) -> Cells:
+    """Make the cells of one line."""
+    return Cells(part, eta)
+
+
 @lru_cache(512)
 def _edge(part: NormalMixtures, a: float, t: float, eta: float, ends: tuple[float, float]) -> arb:
     """Bound ∫|p^a q^{1−a}|e^{t arg(p/q)} on the line of a height, in cells.
@@ -374,22 +405,20 @@ def _edge(part: NormalMixtures, a: float, t: float, eta: float, ends: tuple[floa
     with ctx.workprec(_BITS):
         p, q = part.laws
         order, height, time = arb(a), arb(eta), arb(t)
+        cells = _cells(part, eta)
         first, last = (round(x / _CELL) for x in ends)
-        places = [arb(j) * _CELL for j in range(first, last + 1)]
-        losses = [p.log(x) - q.log(x) for x in places]
-        over, under = ([law.arg(x, height) for x in places] for law in (p, q))
         total = arb(0)
-        for i in range(len(places) - 1):
+        for i in range(first, last):
             deadline.check()
-            loss = losses[i + 1] if a >= 0 else losses[i]
+            loss = cells.loss(i + 1 if a >= 0 else i)
             near, far = (i + 1, i) if t >= 0 else (i, i + 1)
-            turned = (over[near] - under[far]).max(arb(0))
-            total += q.mass(places[i], places[i + 1]) * (order * loss + time * turned).exp()
+            turned = (cells.over(near) - cells.under(far)).max(arb(0))
+            total += cells.mass(i) * (order * loss + time * turned).exp()
         most = time.max(arb(0))
-        left = (most * (over[0] - height * q.low)).exp()
-        right = (most * (height * p.high - under[-1])).exp()
-        total += left * _beyond(part, order, places[0], -1)
-        total += right * _beyond(part, order, places[-1], 1)
+        left = (most * (cells.over(first) - height * q.low)).exp()
+        right = (most * (height * p.high - cells.under(last))).exp()
+        total += left * _beyond(part, order, arb(first) * _CELL, -1)
+        total += right * _beyond(part, order, arb(last) * _CELL, 1)
         shrunk = p.shrink(height, order) * q.shrink(height, 1 - order)
         return (total * shrunk * (height**2 / 2).exp()).upper()
 
