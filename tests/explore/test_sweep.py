@@ -9,9 +9,9 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 import sympy
@@ -132,34 +132,44 @@ def test_a_worker_process_that_dies_is_one_clear_error():
             sweep(STEP, GRID, executor=executor)
 
 
-RUN = """
-import sys, sympy
+OVER = {"sigma": [f"{i}/10" for i in range(10, 20)], GAMMA: [f"{i}/1000" for i in range(1, 11)]}
+#: A sweep that ends its process, without a word, once 25 of its points are in the file.
+KILLED = """
+import itertools, os, signal, sys, time
 from concurrent.futures import ThreadPoolExecutor
-from symacct import Gaussian, PoissonSubsample, sweep
-s, g = sympy.symbols("sigma gamma", positive=True)
-grid = {s: [f"{i}/10" for i in range(10, 30)], g: [f"{i}/1000" for i in range(1, 11)], "delta": "1e-5"}
-with ThreadPoolExecutor(2) as executor:
-    sweep(100 * PoissonSubsample(Gaussian(s), g), grid, executor=executor, file=sys.argv[1])
-"""  # noqa: E501
+from pathlib import Path
+from symacct import sweep
+from tests.explore.test_sweep import OVER, STEP
+
+class Killing(ThreadPoolExecutor):
+    def submit(self, work, /, *arguments):
+        def task():
+            if next(begun) == 2:  # one of four is done, of 25 points
+                while not file.exists() or file.read_bytes().count(b"\\n") <= 25:
+                    time.sleep(0.01)
+                os.kill(os.getpid(), signal.SIGKILL)
+            return work(*arguments)
+        return super().submit(task)
+
+begun = itertools.count()
+file = Path(sys.argv[1])
+with Killing(2) as executor:
+    sweep(100 * STEP, {**OVER, "delta": "1e-5"}, executor=executor, file=file)
+"""
 
 
 def test_a_killed_and_resumed_sweep_gives_the_same_file(tmp_path):
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
-    subprocess.run([sys.executable, "-c", RUN, whole], check=True)
-    child = subprocess.Popen([sys.executable, "-c", RUN, killed])
-    deadline = time.monotonic() + 60
-    while not (killed.exists() and killed.read_bytes().count(b"\n") > 30):
-        assert child.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    child.send_signal(signal.SIGKILL)
-    child.wait()
+    child = subprocess.run([sys.executable, "-c", KILLED, killed], cwd=Path(__file__).parents[2])
+    assert child.returncode == -signal.SIGKILL
     left = killed.read_bytes()
-    assert 30 < left.count(b"\n") < 201
-    killed.write_bytes(left + b'{"point": 199, "val')  # a line cut in the middle
-    subprocess.run([sys.executable, "-c", RUN, killed], check=True)
+    assert 25 < left.count(b"\n") < 101
+    killed.write_bytes(left + b'{"point": 99, "val')  # a line cut in the middle
+    for file in (killed, whole):
+        with ThreadPoolExecutor(2) as executor:
+            sweep(100 * STEP, {**OVER, "delta": "1e-5"}, executor=executor, file=file)
     assert killed.read_bytes() == whole.read_bytes()
-    assert whole.read_bytes().count(b"\n") == 201
+    assert whole.read_bytes().count(b"\n") == 101
 
 
 def test_a_foreign_or_corrupt_file_is_refused_and_left_alone(tmp_path):
