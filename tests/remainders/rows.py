@@ -1,12 +1,15 @@
 """What a row of tests/test_remainders.py is, and how a module is asked with a fault in it."""
 
+import __future__
+
 import ast
+import functools
 import importlib
+import itertools
 import sys
 from contextlib import closing
 from fractions import Fraction
-from importlib.abc import SourceLoader
-from importlib.util import module_from_spec, spec_from_loader
+from importlib.util import module_from_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,25 +24,46 @@ mp.dps = 20
 LITTLE = mp.mpf(10) ** -15
 
 
-class Copy(SourceLoader):
-    """A module once more, from another text or from its own."""
+@functools.cache
+def statements(source):
+    """The text of each statement at the top of a module, with what is between it and the last."""
+    lines = source.splitlines(keepends=True)
+    ends = [statement.end_lineno for statement in ast.parse(source).body[:-1]]
+    return ["".join(lines[first:last]) for first, last in itertools.pairwise([0, *ends, None])]
 
-    def __init__(self, original, text=None):
-        self.path, self.text = original.__file__, text
 
-    def get_filename(self, fullname):
-        return self.path
+def compiled(statement, path):
+    """One of them, or one with a fault."""
+    return compile(statement, path, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
 
-    def get_data(self, path):
-        if path != self.path:
-            raise OSError(path)
-        return Path(path).read_bytes() if self.text is None else self.text.encode()
+
+compiled_once = functools.cache(compiled)
 
 
 def copied(name, text=None):
-    """The module, apart from the one that others use: what steers it may be set."""
-    module = module_from_spec(spec_from_loader(name, Copy(sys.modules[name], text)))
-    module.__loader__.exec_module(module)
+    """The module, apart from the one that others use: what steers it may be set.
+
+    Of a text with a fault the statements before it and after it are those of the module, which
+    are compiled once for all faults.
+    """
+    original = sys.modules[name]
+    path = original.__file__
+    source = Path(path).read_text()
+    assert "\nfrom __future__ import annotations\n" in source, path
+    parts, text = statements(source), source if text is None else text
+    before = sum(map(text.startswith, itertools.accumulate(parts)))
+    head = "".join(parts[:before])
+    after = before
+    while after < len(parts) and not text[len(head) :].endswith("".join(parts[after:])):
+        after += 1
+    tail = "".join(parts[after:])
+    module = module_from_spec(original.__spec__)
+    for code in (
+        *(compiled_once(part, path) for part in parts[:before]),
+        compiled(text[len(head) : len(text) - len(tail)], path),
+        *(compiled_once(part, path) for part in parts[after:]),
+    ):
+        exec(code, vars(module))  # noqa: S102  # the text of the package
     return module
 
 

@@ -154,6 +154,7 @@ def bounds_of_a_lattice(m):
     gram = Gram(Fraction(3, 2), Fraction(1, 4), Fraction(2))
     first, mixed, second = map(number, gram)
     determinant = first * second - mixed**2
+    inverse = mp.matrix([[first, mixed], [mixed, second]]) ** -1
 
     def lattice(gamma=Fraction(2, 5), mu=Fraction(5, 2), powers=((1, 2, 4, 1),), **known):
         powers = tuple(m.Power(*power) for power in powers)
@@ -191,7 +192,6 @@ def bounds_of_a_lattice(m):
         for at in ((0.5, -1.0), (2.0, 0.25)):
             x, y = (mp.exp(u - square / 2) for u, square in zip(at, (first, second), strict=True))
             away = mp.matrix(at)
-            inverse = mp.matrix([[first, mixed], [mixed, second]]) ** -1
             density = -(away.T * inverse * away)[0] / 2
             below = g * y if gamma > Fraction(1, 2) else 1 - g
             spare = max(mu - 1, 0)
