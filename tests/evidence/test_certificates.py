@@ -1,5 +1,6 @@
 """Certificates are proved by the checker, which shares no line with symacct, and no altered one."""
 
+import functools
 import importlib.util
 import json
 import random
@@ -47,6 +48,28 @@ def loaded(name):
 
 
 check, examples = loaded("check"), loaded("examples")
+
+
+def remembered(method):
+    """The same number at the same precision; what it spent is spent again."""
+    known = {}
+
+    @functools.wraps(method)
+    def value(*asked):
+        key = (check.BITS, *asked)
+        if key not in known:
+            before = check.WORK
+            known[key] = method(*asked), check.WORK - before
+        else:
+            check.spend(known[key][1])
+        return known[key][0]
+
+    return value
+
+
+# Of the examples the altered ones mostly ask for the same moments.
+for kind in (check.Gaussian, check.Laplace):
+    kind.moment, kind.upper_half = map(remembered, (kind.moment, kind.upper_half))
 
 
 def verdict(path):
