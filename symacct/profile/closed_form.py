@@ -25,9 +25,9 @@ from symacct.kernel.sums.balls import ball, normal_tail, up_to
 from symacct.profile.losses.finite import (
     Atoms,
     binary_profile,
-    first_crossing,
     losses,
     multinomial_laws,
+    profile_by_tails,
 )
 from symacct.profile.part import LossLattice, Runs
 from symacct.profile.proofs import AT_0, FINITE, LAPLACE, LATTICE
@@ -83,21 +83,18 @@ def _width(part: Atoms, count: int) -> float:
 
 def _tabled(part: Atoms, count: int, reverse: bool, y: arb) -> arb:
     """Compute the profile of a binary part at y from the tables of its binomial tails."""
-    high, low, p, q = _tables(part, count, reverse, ctx.prec)
-    crossing_count = first_crossing(y, count, high, low)
-    return (
-        arb(0)
-        if crossing_count > count
-        else p.above(crossing_count) - y.exp() * q.above(crossing_count)
-    )
+    both_losses, p, q = _tables(part, count, reverse, ctx.prec)
+    return profile_by_tails(y, count, both_losses, p.above, q.above)
 
 
 @lru_cache(16)
-def _tables(part: Atoms, count: int, reverse: bool, bits: int) -> tuple[arb, arb, Tails, Tails]:
+def _tables(
+    part: Atoms, count: int, reverse: bool, bits: int
+) -> tuple[tuple[arb, arb], Tails, Tails]:
     """Compute both losses and the tails of both laws, `bits` being flint's current precision."""
     (p0, q0), (p1, q1) = losses(part, reverse)
-    tails = Tails(p0, p1, count), Tails(q0, q1, count)
-    return (p0 / q0).log(), (p1 / q1).log(), *tails
+    both_losses = (p0 / q0).log(), (p1 / q1).log()
+    return both_losses, Tails(p0, p1, count), Tails(q0, q1, count)
 
 
 class Tails:

@@ -8,10 +8,11 @@ from flint import arb, ctx
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from symacct import parse
+from symacct import DistributionPair, RandomizedResponse, parse
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
+from symacct.profile.closed_form import profile_for
 from symacct.profile.losses.finite import Atoms, binary_profile
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss
@@ -226,3 +227,36 @@ def test_two_outcomes_by_incomplete_betas(p, q, k, y, reverse):
     with precision(200):
         found = binary_profile(Atoms(laws), k, BALL.number(y), reverse)
     assert contains(found, finite_profile([laws] * k, y, reverse))
+
+
+@pytest.mark.parametrize("bits", [64, 80, 200, 1000])
+@pytest.mark.parametrize("exponent", [-17, -20, -40, -400])
+@pytest.mark.parametrize("times", [1, 100], ids=["one by one", "by a table"])
+def test_two_losses_that_no_float_tells_apart(bits, exponent, times):
+    """D is enclosed where balls leave open which is larger, and how many of it exceed y."""
+    apart, k = Fraction(10) ** exponent, 5
+    for first in (Fraction(1, 2) + apart, Fraction(1, 2) - apart):
+        laws = ((Fraction(1, 3), first), (Fraction(1, 3), 1 - first), (Fraction(1, 3), Fraction(0)))
+        for reverse in (False, True):
+            for y in (Fraction(-3), Fraction(-2), Fraction(0), Fraction(2), Fraction(3)):
+                lost = 0 if reverse else 1 - Fraction(2, 3) ** k
+                known = finite_profile([laws] * k, y, reverse)
+                with precision(bits):
+                    profile = profile_for(Atoms(laws), k, reverse, times)
+                    found = profile(BALL.number(y)) + BALL.number(Fraction(lost))
+                    assert contains(found, known)
+                    assert found.rad() < arb(2) ** (8 - bits)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_many_runs_of_two_losses_that_no_float_tells_apart(sign):
+    """Beside randomized response most of D(0) is of runs whose losses are all about −2.5."""
+    apart, lost, k = sign * Fraction(10) ** -20, Fraction(1, 1000), 2500
+    left, half = (1 - lost) / 2, Fraction(1, 2)
+    pair = DistributionPair(
+        [left, left, lost], [half + apart, half - apart, 0], "add_remove", with_record="P"
+    )
+    found = (k * pair + RandomizedResponse("99/100")).delta(0, 10, conversion="exact").delta
+    kept = (1 - lost) ** k  # of P: what is apart of the two losses changes D by less than 1e-16
+    known = 1 - kept + kept * Fraction(99, 100) - Fraction(1, 100)
+    assert abs(known - Fraction(found.rounded_up())) < Fraction(1, 10**9)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from flint import acb, arb, arb_poly, ctx
 
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import decide, float_above
+from symacct.kernel.arithmetic.ball import decide, ends_of, float_above, floor
 from symacct.kernel.errors import PrecisionError, echo
 from symacct.kernel.exact import Exact, LazyModule, exact
 from symacct.kernel.memory import cached_property
@@ -340,42 +341,51 @@ def binary_profile(part: Atoms, count: int, y: arb, reverse: bool) -> arb:
     """Compute D(y) of `count` runs with two losses l₀ > l₁, less P(L = ∞).
 
     p^k I(p₀/p; j, k−j+1) − e^y q^k I(q₀/q; j, k−j+1), p = p₀+p₁, q = q₀+q₁, I the incomplete beta
-    function and j the smallest number of l₀ whose total loss is above y. Where y is on an atom
-    either j is right, for D is continuous.
+    function and j the smallest number of l₀ whose total loss is above y.
     """
     (p0, q0), (p1, q1) = losses(part, reverse)
-    crossing_count = first_crossing(y, count, (p0 / q0).log(), (p1 / q1).log())
-    if crossing_count > count:
-        return arb(0)
-    return _tail(p0, p1, count, crossing_count) - y.exp() * _tail(q0, q1, count, crossing_count)
+    return profile_by_tails(
+        y,
+        count,
+        ((p0 / q0).log(), (p1 / q1).log()),
+        partial(_tail, p0, p1, count),
+        partial(_tail, q0, q1, count),
+    )
 
 
 def losses(part: Atoms, reverse: bool) -> tuple[tuple[arb, arb], tuple[arb, arb]]:
     """Return (p, q) of a binary part's two losses, the larger loss first.
 
-    They are told apart by middles: the part has two finite losses, which are not equal.
+    They are in either order where balls can't tell which is larger.
     """
-    first, second = sorted(
-        part.common(reverse), key=lambda pair: -float((pair[0] / pair[1]).log().mid())
-    )
-    return first, second
+    first, second = part.common(reverse)
+    return (second, first) if first[0] * second[1] < second[0] * first[1] else (first, second)
 
 
-def first_crossing(y: arb, count: int, high: arb, low: arb) -> int:
-    """Compute the smallest count of the larger loss with which that of `count` runs exceeds y.
+#: Encloses the sum of the masses from some count of the larger loss on, at most all runs.
+Tail = Callable[[int], arb]
 
-    It may be below 0, or above `count`. Where balls can't tell, y may be on an atom: either number
-    gives D there, which is continuous.
+
+def profile_by_tails(
+    y: arb, count: int, both_losses: tuple[arb, arb], p_tail: Tail, q_tail: Tail
+) -> arb:
+    """Compute the largest of P(j) − e^y Q(j) and 0, P and Q the tails from j of the larger loss on.
+
+    The best j is the first with which the loss of `count` runs exceeds y. Where balls leave open
+    more than two numbers, the loss of all runs is known to be at most `count` times the larger one,
+    so that D is between (P − e^y Q)₊ and P(1 − e^{y − kl₀})₊ of all outcomes.
     """
-    first = (y - count * low) / (high - low)
-    floor = _floor(first)
-    return 1 + (math.floor(float(first.mid())) if floor is None else floor)
-
-
-def _floor(x: arb) -> int | None:
-    """Compute ⌊x⌋; None where balls can't decide it."""
-    floor = x.floor().unique_fmpz()
-    return None if floor is None else int(floor)
+    larger, smaller = both_losses
+    grown, zero = y.exp(), arb(0)
+    first = (y - count * smaller) / (larger - smaller)
+    if larger > smaller and first.is_finite():
+        lowest, highest = (min(max(floor(end) + 1, 0), count + 1) for end in ends_of(first))
+        if highest <= lowest + 1:
+            places = {lowest, highest} - {count + 1}
+            return BALL.maximum(zero, *(p_tail(j) - grown * q_tail(j) for j in places))
+    whole = p_tail(0)
+    smallest = (whole - grown * q_tail(0)).max(zero)
+    return smallest.union(whole * (-(y - count * larger.max(smaller)).expm1()).max(zero))
 
 
 def _tail(first: arb, second: arb, count: int, lowest: int) -> arb:
