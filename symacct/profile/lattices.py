@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from flint import arb, ctx
 
 from symacct.analysis.series import log_theta_ratio
-from symacct.kernel import limits
+from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ends_of, floor
+from symacct.kernel.errors import LimitError
 from symacct.kernel.sums.balls import ball, up_to, within
 from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.losses.finite import multinomial_laws
@@ -111,6 +112,8 @@ if TYPE_CHECKING:
 _MOST_RUNS, _MOST_OUTCOMES = 4, 20_000
 #: Outcomes are counted but for e^{−100} of both laws, whatever precision is asked.
 _USUAL_NATS = 100.0
+#: They are so many at most at any precision: of more the sum takes too long, and too much memory.
+_MOST_SUMMED = 2**20
 
 
 def integer_form(runs: IntegerRuns, reverse: bool) -> Value | None:
@@ -136,12 +139,21 @@ def _profile(runs: IntegerRuns, reverse: bool, y: arb) -> arb:
 def _every(runs: IntegerRuns, reverse: bool, bits: int) -> tuple[list[tuple[arb, arb]], arb]:
     """List (p, q) of every combination of outcomes, and bound the P-mass that is left out.
 
-    `bits` is flint's current precision: about 2^{−bits} of each run is left out.
+    `bits` is flint's current precision: about 2^{−bits} of each run is left out. LimitError for too
+    many.
     """
+    every = [(part.known(reverse, bits * math.log(2)), k) for part, k in runs]
+    size = math.prod(math.comb(len(known) + k - 1, k) for (known, _), k in every)
+    if size > _MOST_SUMMED:
+        raise LimitError(
+            f"found {size:,} outcomes of all runs at {bits:,} bits, needed at most "
+            f"{_MOST_SUMMED:,}",
+            where="conversion exact",
+            remedy="ask for fewer digits, or for conversion improved",
+        )
     products, left_out = [(arb(1), arb(1))], arb(0)
-    for part, k in runs:
-        known, rest = part.known(reverse, bits * math.log(2))
+    for (known, rest), k in every:
         left_out += k * rest
         run_laws = multinomial_laws([(p, q) for p, q, _ in known], k)
-        products = [(p * u, q * v) for p, q in products for u, v in run_laws]
+        products = [(p * u, q * v) for p, q in deadline.each(products) for u, v in run_laws]
     return products, left_out

@@ -127,3 +127,10 @@ def test_no_digits_are_added_for_a_place_that_was_far_from_the_root():
         found = Accountant().epsilon(node, "2e-13", conversion="exact", digits=4)
     assert new.call_count <= 4
     assert found.epsilon.rounded() == "0.9940"
+
+
+def test_all_ways_of_more_outcomes_than_python_recurses():
+    """Two runs of 2000 outcomes that are equally likely."""
+    found = multinomial_laws([(arb(1) / 2000, arb(1) / 2000)] * 2000, 2)
+    assert len(found) == math.comb(2001, 2)
+    assert sum((p for p, _ in found), arb(0)).contains(1)

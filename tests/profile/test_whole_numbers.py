@@ -9,12 +9,14 @@ from flint import arb, ctx
 from symacct import (
     DiscreteGaussian,
     Kind,
+    LimitError,
     PoissonSubsample,
     PrecisionError,
     RandomizedResponse,
     Skellam,
 )
 from symacct.profile.grids import Grids
+from symacct.profile.lattices import integer_form
 from symacct.profile.pairs import products
 from symacct.profile.roots import accuracy
 from symacct.profile.runs import DirectedRuns
@@ -129,3 +131,13 @@ def test_beside_finite_laws():
 def test_digits_out_of_reach_are_said(m, says):
     with pytest.raises(PrecisionError, match=says):
         m.delta(1, digits=20, conversion="exact")
+
+
+def test_a_sum_over_too_many_outcomes_is_refused():
+    """Outcomes are more at more bits, and where D is tiny no precision has its digits."""
+    (product,) = products(4 * PoissonSubsample(DiscreteGaussian("3/4"), "1/10"))
+    profile = integer_form(product.runs, False)
+    with ctx.workprec(1200):
+        assert profile(arb(1)).rad() < arb(2) ** -1100
+    with ctx.workprec(2400), pytest.raises(LimitError, match=r"2,919,735 outcomes .* 2,400 bits"):
+        profile(arb(1))

@@ -320,18 +320,21 @@ def multinomial_laws(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb,
     ]
     ways, products = arb.fac_ui(count), []
 
-    def extend(i: int, left: int, p: arb, q: arb) -> None:
-        """Append every way to distribute what is left over the outcomes from the i-th on."""
+    def extend(first: int, left: int, p: arb, q: arb) -> None:
+        """Append every way to distribute what is left over the outcomes from the first on.
+
+        It is as deep as the outcomes that occur, of which there may be many more.
+        """
         if not left:
             products.append((p, q))
             return
-        if i == len(shares) - 1:
-            u, v = shares[i][left]
-            products.append((p * u, q * v))
-            return
-        for k in range(left + 1):
-            u, v = shares[i][k]
-            extend(i + 1, left - k, p * u, q * v)
+        u, v = shares[-1][left]
+        products.append((p * u, q * v))
+        for i in range(len(shares) - 2, first - 1, -1):
+            deadline.check()
+            for k in range(1, left + 1):
+                u, v = shares[i][k]
+                extend(i + 1, left - k, p * u, q * v)
 
     extend(0, count, ways, ways)
     return products
