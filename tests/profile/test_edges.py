@@ -14,6 +14,7 @@ from symacct import (
     DistributionPair,
     DomainError,
     Gaussian,
+    InfiniteError,
     Laplace,
     PoissonSubsample,
     RandomizedResponse,
@@ -289,3 +290,31 @@ def test_no_run_has_the_profile_of_one_law_against_itself():
     assert form(arb(0)) == form(arb(2)) == 0
     assert form(arb(-1)).overlaps(1 - arb(-1).exp())
     assert form(arb("-inf")) == 1
+
+
+# --- δ = D(0) = P(L = ∞): nothing but what reveals the data tells the laws apart
+
+
+@pytest.mark.parametrize("count", [2, 5, 40])
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [
+        (["1/3", "1/3", "1/3"], ["1/2", "1/2", "0"]),
+        (["3/4", "1/4"], ["1", "0"]),
+        (["1/2", "1/3", "1/6"], ["1/3", "1/3", "1/3"]),  # no loss is infinite
+        (["1/6", "1/3", "1/2"], ["1/3", "2/3", "0"]),
+        (["1/3", "1/3", "1/3"], ["1/3", "2/3", "0"]),  # one loss is 0
+    ],
+)
+def test_epsilon_is_0_from_the_total_variation_on(p, q, count):
+    """Where all finite losses are at most 0; elsewhere δ is above P(L = ∞)."""
+    laws = [(Fraction(a), Fraction(b)) for a, b in zip(p, q, strict=True)]
+    whole = largest_delta(laws, count, 1)
+    runs = count * DistributionPair(p, q, "add_remove", with_record="P")
+    if all(b == 0 or a <= b for a, b in laws):
+        assert runs.epsilon(whole, 10, conversion="exact").epsilon.upper == 0
+    below = whole - Fraction(1, 10**9)
+    try:
+        assert runs.epsilon(below, 10, conversion="exact").epsilon.lower > 0
+    except InfiniteError:
+        assert whole == 1 - sum(a for a, b in laws if b) ** count

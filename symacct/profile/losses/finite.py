@@ -260,10 +260,10 @@ class Atoms(Part):
         return sum(terms, self.mass_at_infinity_in_balls(reverse))
 
     def largest(self, reverse: bool) -> arb:
-        losses = [-loss if reverse else loss for _, loss in self.weighted_losses()]
+        are_alike = (p == q for p, q in self.laws if p != 0 and q != 0)  # which no ball proves
         most = arb("-inf")
-        for loss in losses:
-            most = most.max(loss)
+        for is_alike, (_, loss) in zip(are_alike, self.weighted_losses(), strict=True):
+            most = most.max(arb(0) if is_alike else -loss if reverse else loss)
         return most
 
     def exact_largest(self, reverse: bool) -> Exact | None:
