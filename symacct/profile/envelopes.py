@@ -6,14 +6,22 @@ In one run or in several, the pair of each run chosen by the outputs of the earl
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
+
+from symacct.kernel import deadline
 
 #: Adaptive runs are enumerated while all first runs beside the worst after them have so many
 #: outcomes at most; beyond that each step would take too long in fractions.
 _MOST_OUTCOMES = 1000
+#: They are enumerated for so many choices of counts at most: about a minute, and memory for each,
+#: where the worst runs have few outcomes however many they are.
+_MOST_STATES = 2**20
 #: A block of runs has so many at most, as many blocks are laid on a grid.
 _MOST_OUTCOMES_OF_BLOCK = 100
+#: A block is of so many runs at most, where these have no more outcomes.
+_MOST_RUNS_OF_BLOCK = 2**12
 
 #: (p, q) of every outcome of two laws.
 Masses = Collection[tuple[Fraction, Fraction]]
@@ -53,13 +61,16 @@ def adaptive(
     """Compute the pair of the worst k_i runs of each kind, each with any of the kind's pairs.
 
     Order and choices follow earlier outputs: V(k) is the largest profile of a first run beside
-    V(k − 1). None where there are too many outcomes, masses that are no fractions, or a kind
-    without pairs.
+    V(k − 1). None where there are too many outcomes or runs, masses that are no fractions, or a
+    kind without pairs.
     """
     if not all(every and _are_fractions(every) for every in kinds):
         return None
+    if math.prod(count + 1 for count in kinds.values()) > _MOST_STATES:
+        return None
     worst: dict[tuple[int, ...], Masses] = {}
-    for state in itertools.product(*(range(count + 1) for count in kinds.values())):
+    counts = (range(count + 1) for count in kinds.values())
+    for state in deadline.each(itertools.product(*counts)):
         after = [
             (every, worst[_with_run_removed(state, i)]) for i, every in enumerate(kinds) if state[i]
         ]
@@ -78,10 +89,11 @@ def in_blocks(every: Collection[Masses], count: int) -> list[tuple[Masses, int]]
     """
     worst = [_NOTHING]
     while (
-        len(worst) <= count
+        len(worst) <= min(count, _MOST_RUNS_OF_BLOCK)
         and _are_fractions(every)
         and _outcomes(every, worst[-1]) <= _MOST_OUTCOMES_OF_BLOCK
     ):
+        deadline.check()
         worst.append(envelope(_beside(masses, worst[-1]) for masses in every))
     if len(worst) == 1:
         return [(envelope(every), count)]

@@ -395,3 +395,20 @@ def test_text_and_json_say_whose_law_it_is():
     assert from_json(plain.to_json()) is plain
     assert pair.swapped().swapped() is pair
     assert pair.sampled("1/7").with_record == "P"
+
+
+def test_more_runs_than_are_counted_one_by_one_are_bounded():
+    """The worst runs have two outcomes, however many they are: one pair of laws has no overlap."""
+    half, zero, one = Fraction(1, 2), Fraction(0), Fraction(1)
+    kind = frozenset(
+        {((half, half), (half, zero), (zero, half)), ((half, zero), (half, zero), (zero, one))}
+    )
+    assert envelopes.adaptive({kind: 5}) == ((one, zero), (zero, one))
+    assert envelopes.adaptive({kind: 2**40}) is None
+    blocks = envelopes.in_blocks(kind, 2**40 + 1)
+    assert sum(times * envelopes._MOST_RUNS_OF_BLOCK for _, times in blocks[:1]) == 2**40
+    assert [pair for pair, _ in blocks] == [((one, zero), (zero, one))] * 2
+    laws = [["1/2", "1/2", "0", "0"], ["1/2", "0", "1/2", "0"], ["0", "0", "0", "1"]]
+    found = (2**40 * FiniteMechanism(laws)).delta(1, 4, conversion="exact")
+    assert found.kind is Kind.UPPER
+    assert found.delta.upper == 1
