@@ -385,3 +385,21 @@ def test_the_page_says_what_has_a_certificate_of_what_size(
         assert said == f"{len(written.encode())} bytes"
         if form == "json":
             assert judged(tmp_path, written, capsys)[0] == 0
+
+
+@pytest.mark.parametrize("sigma", [100, 300, 1000, "1e6"])
+@pytest.mark.parametrize("conversion", ["exact", "improved", "classic"])
+def test_a_delta_of_too_many_digits_has_no_certificate(sigma, conversion):
+    """It has hundreds of digits behind the point, or more than memory holds: it is refused."""
+    guarantee = Gaussian(sigma).delta(1, digits=5, conversion=conversion)
+    assert guarantee.delta.upper < mpmath.mpf(10) ** -2000
+    with pytest.raises(DomainError, match=r"no certificate yet for a (number|moment)"):
+        guarantee.certificate()
+
+
+def test_a_contour_beyond_floats_has_no_certificate():
+    """δ is about 1e-322: the checker reads it, and no float chooses a contour for it."""
+    guarantee = Gaussian("38.3").delta(1, digits=5, conversion="exact")
+    assert 0 < guarantee.delta.upper < sys.float_info.min
+    with pytest.raises(DomainError, match="beyond the range of float64"):
+        guarantee.certificate()

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 from flint import arb
 
-from symacct.evidence.certificates.expression import upper
+from symacct.evidence.certificates.expression import end_as_fraction, upper
 from symacct.kernel.answer import (
     Enclosure,
     Guarantee,
     given,
     order_text,
     rational_text,
-    to_fraction,
 )
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import ADD_REMOVE
@@ -220,7 +219,7 @@ class Spending:
 
     def _curve(self, part: Node) -> Fraction:
         by = "S22-POISSON" if needs_sum(part) else None
-        return to_fraction(part.rdp(self.alpha, digits=_DIGITS, by=by).upper)
+        return end_as_fraction(part.rdp(self.alpha, digits=_DIGITS, by=by).upper)
 
     @property
     def spare(self) -> Fraction:

@@ -7,10 +7,12 @@ from fractions import Fraction
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import mpmath
 from flint import arb
 
 from symacct.export.description import describe
 from symacct.export.description import value as described
+from symacct.kernel.answer import to_fraction
 from symacct.kernel.arithmetic.ball import rational
 from symacct.kernel.claims import EITHER
 from symacct.kernel.errors import DomainError, cut
@@ -59,6 +61,24 @@ def number_text(x: Fraction | int) -> str:
     return text
 
 
+def end_as_fraction(x: mpmath.mpf) -> Fraction:
+    """Return an end of an enclosure as it is; DomainError for ∞, and where no rounding is short.
+
+    A number with too many digits before or after the point would not even fit into memory.
+    """
+    if not mpmath.isfinite(x):
+        raise no_certificate("an infinite bound")
+    _, mantissa, power, _ = x._mpf_
+    _refuse_long(int(mantissa), int(power))
+    return to_fraction(x)
+
+
+def _refuse_long(mantissa: int, power: int) -> None:
+    """DomainError for mantissa · 2^power where a number of its size has too many digits."""
+    if mantissa and abs(power + mantissa.bit_length()) > 4 * _MOST_DIGITS:
+        raise no_certificate(f"a number of more than {_MOST_DIGITS} digits")
+
+
 # --- numbers
 #
 # Numbers of a certificate: decimal fractions not below what they bound, and a little above it.
@@ -86,8 +106,11 @@ def above(x: Fraction, digits: int) -> Fraction:
 
 
 def upper(x: arb) -> Fraction:
-    """Return the upper end of a finite ball."""
-    return rational(x.upper())
+    """Return the upper end of a finite ball; DomainError where no rounding of it is short."""
+    end = x.upper()
+    mantissa, power = end.man_exp()
+    _refuse_long(int(mantissa), int(power))
+    return rational(end)
 
 
 # --- expressions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,13 +15,14 @@ from symacct.evidence.certificates.expression import (
     LAWS,
     LEAVES,
     above,
+    end_as_fraction,
     no_certificate,
     parts_of,
     upper,
     written,
 )
 from symacct.evidence.certificates.renyi import claimed_digits
-from symacct.kernel.answer import Bound, Guarantee, to_fraction
+from symacct.kernel.answer import Bound, Guarantee
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import ADD_REMOVE, SWAPPED
 from symacct.kernel.node import Node
@@ -186,6 +188,8 @@ def _lowest(f: Callable[[float], float]) -> float:
 
 #: A sum over answers has at most this many terms.
 _MOST_TERMS = 20_000
+#: Floats that choose a contour are between these: the least and the largest normal one.
+_FLOATS = sys.float_info.min, sys.float_info.max
 #: The profile is computed to this many digits more than are claimed.
 _MORE_DIGITS = 8
 
@@ -214,7 +218,7 @@ def by_profile(
             if leaf.attained != SWAPPED:
                 raise no_certificate(f"several runs of {leaf!r}, of which no one pair is the worst")
     digits = claimed_digits(guarantee)
-    answer = above(to_fraction(guarantee.asked.upper), digits)
+    answer = above(end_as_fraction(guarantee.asked.upper), digits)
     is_epsilon = isinstance(guarantee.epsilon, Bound)
     epsilon, delta = (answer, guarantee.given) if is_epsilon else (guarantee.given, answer)
     if not 0 < delta < 1:
@@ -224,9 +228,11 @@ def by_profile(
         if math.prod(math.comb(count + m - 1, m - 1) for (_, count), m in outcomes) > _MOST_TERMS:
             raise no_certificate(f"a sum of more than {_MOST_TERMS} terms")
         return epsilon, delta, theorems, {"method": "sum"}
-    most = _largest(m, epsilon, digits + _MORE_DIGITS)
+    left = delta - _largest(m, epsilon, digits + _MORE_DIGITS)
+    if not _FLOATS[0] < left or not epsilon < _FLOATS[1]:
+        raise no_certificate("a contour for numbers beyond the range of float64")
     lines = {
-        direction: _shown(plan(parts, float(epsilon), math.log(delta - most), added))
+        direction: _shown(plan(parts, float(epsilon), math.log(left), added))
         for direction, added in (("removed", False), ("added", True))
     }
     return epsilon, delta, theorems, {"method": "contour", **lines}

@@ -11,12 +11,13 @@ from symacct.evidence.certificates.expression import (
     LEAVES,
     SAMPLES,
     above,
+    end_as_fraction,
     no_certificate,
     number_text,
     parts_of,
     upper,
 )
-from symacct.kernel.answer import Bound, Guarantee, to_fraction
+from symacct.kernel.answer import Bound, Guarantee
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.conversion import Conversion, named
@@ -100,15 +101,16 @@ def _bound(part: Node, alpha: Fraction, used: Iterable[str]) -> tuple[str, Fract
     """Find the theorem of those `used` that bounds a part best, and its bound, rounded up."""
     if not isinstance(part, SAMPLES):
         value = part.rdp(alpha, digits=_BOUND_DIGITS + 4).upper
-        return LEAVES[type(part)].curve, above(to_fraction(value), _BOUND_DIGITS)
+        return LEAVES[type(part)].curve, above(end_as_fraction(value), _BOUND_DIGITS)
     bounds: list[tuple[Fraction, str]] = []
     for name in used:
         if name in SAMPLED:
             try:
                 value = part.rdp(alpha, digits=_BOUND_DIGITS + 4, by=name).upper
-            except SymacctError:  # the theorem is about another part
+                bound = end_as_fraction(value)
+            except SymacctError:  # the theorem is about another part, or says nothing of this one
                 continue
-            bounds.append((above(to_fraction(value), _BOUND_DIGITS), SAMPLED[name]))
+            bounds.append((above(bound, _BOUND_DIGITS), SAMPLED[name]))
     if not bounds:
         by = ", ".join(name for name in used if name not in {*SAMPLED, "MIR17-P1"})
         raise no_certificate(f"{part!r} by {by or 'its curve'}")
