@@ -27,6 +27,7 @@ from symacct.kernel import arguments, theorem_registry
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee
 from symacct.kernel.arguments import By
+from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import BEST
 from symacct.kernel.conversion import named as conversion_named
 from symacct.kernel.errors import (
@@ -235,7 +236,12 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         return NO_PRIVACY in (node.terms if isinstance(node, Compose) else (node,))
 
     def _has_finite_losses(self) -> bool:
-        """Is the curve known to be finite at order 2? Then no loss is infinite."""
+        """Is the curve known to be finite at order 2? Then no loss is infinite.
+
+        A lower bound that is finite does not say so.
+        """
+        if self._composed.claim.kind is Kind.LOWER:
+            return False
         try:
             return self._at(_LOW_ORDER) < math.inf
         except SymacctError:

@@ -21,6 +21,7 @@ from symacct import (
     TCDP,
     ZCDP,
     Compose,
+    Curve,
     DiscreteGaussian,
     DiscreteLaplace,
     DistributionPair,
@@ -56,6 +57,7 @@ from symacct.kernel.errors import (
     DomainError,
     LimitError,
     MissingPackageError,
+    SoundnessError,
     SymacctError,
 )
 
@@ -758,3 +760,10 @@ def test_the_page_says_how_opacus_samples():
     for m, said in ((theirs, "1.13208"), (dp_sgd(60_000, 256, 1.1, epochs=15), "1.13388")):
         assert m.report("1e-5").epsilon.rounded() == said
         assert f"\n{said}\n" in page
+
+
+def test_a_finite_lower_bound_does_not_say_that_no_loss_is_infinite():
+    """δ(∞) = 0 was answered of a curve that is only a lower bound, which guarantees nothing."""
+    below = Curve(lambda alpha: alpha / 2, kind="lower", adjacency="add_remove")
+    with pytest.raises(SoundnessError):
+        EventAccountant().compose(below).get_delta(math.inf)
