@@ -385,6 +385,8 @@ class MayFail(Failures):
         for working in doubled(2 * accuracy):
             with precision(working):
                 failure = self.failure()
+                if BALL.number(delta) < failure:  # which may not be told from 1
+                    raise self._below(delta)
                 ball = (BALL.number(delta) - failure) / (1 - failure)
                 if survival is not None:
                     ball = BALL.number(exact)
@@ -422,7 +424,7 @@ class MayFail(Failures):
         """The probability of a failure, rounded up: no δ below it holds with a finite ε."""
         with precision(128):
             exact = None if self.survival is None else 1 - self.survival
-            upper = rational(self.failure().upper()) if exact is None else exact
+            upper = min(rational(self.failure().upper()), Fraction(1)) if exact is None else exact
         return given(Fraction(rational_text(upper, 6, up=True)))
 
     def guarantee(

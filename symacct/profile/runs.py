@@ -246,7 +246,7 @@ class DirectedRuns:
         """Write P(L = ∞) rounded up, the smallest δ with a finite ε."""
         smallest = self.exact_mass_at_infinity
         if smallest is None:
-            smallest = rational(self.mass_at_infinity.upper())
+            smallest = min(rational(self.mass_at_infinity.upper()), Fraction(1))
         return given(Fraction(rational_text(smallest, 6, up=True)))
 
     # --- D(0), the total variation

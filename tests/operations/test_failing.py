@@ -300,3 +300,12 @@ def test_what_is_exact_at_one_end_alone_is_an_upper_bound():
         return Gaussian(2).epsilon(asked.value, 6, conversion)
 
     assert parts.guarantee(question, 6, ask).kind is Kind.UPPER
+
+
+@pytest.mark.parametrize("conversion", ["exact", "improved"])
+@pytest.mark.parametrize("runs", [2**20, 2**30, 2**60])
+def test_runs_that_all_but_surely_fail_have_no_finite_epsilon(runs, conversion):
+    """Π(1−δ_i) is then no number that balls tell from 0; a probability is never above 1."""
+    m = runs * ApproximateDP("1/100", "1e-4", "add_remove")
+    with pytest.raises(InfiniteError, match="needed at least 1, the probability"):
+        m.epsilon("1e-5", conversion=conversion)
