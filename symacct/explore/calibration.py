@@ -47,7 +47,13 @@ from symacct.kernel.claims import Adjacency, Kind
 from symacct.kernel.conversion import BEST, Conversion, OrderOne, proved
 from symacct.kernel.deadline import progress
 from symacct.kernel.epsilon_delta import EpsilonDelta
-from symacct.kernel.errors import DomainError, PrecisionError, SymacctError, echo
+from symacct.kernel.errors import (
+    DomainError,
+    InfiniteError,
+    PrecisionError,
+    SymacctError,
+    echo,
+)
 from symacct.kernel.evaluation import Evaluation, exact_pure, theorem_node
 from symacct.kernel.exact import INFINITY, Numeric, Order, sympy
 from symacct.kernel.node import Node, as_node
@@ -100,6 +106,9 @@ class Target:
     `Node.epsilon`.
     """
 
+    #: What the target bounds, in an error's words.
+    letter = "ε"
+
     def __init__(
         self, m: Node, epsilon: Numeric, delta: Numeric, digits: int, how: dict[str, Any]
     ) -> None:
@@ -125,6 +134,8 @@ class Target:
         #: What was asked at a value, in the digits that decided.
         self.guarantees: dict[Fraction, tuple[Node, Guarantee]] = {}
         self.guesses = 0
+        #: Why ε was infinite at the first value where it was.
+        self.infinite: InfiniteError | None = None
         #: log ε at a value, less that of the target.
         self.points: dict[Fraction, float] = {}
 
@@ -153,10 +164,15 @@ class Target:
     def _met(self, value: Fraction, digits: int) -> bool:
         """Decide the value with this many digits of ε, then with `_SEARCH.digits` of them.
 
-        Where both ends of ε enclose the target, a pure ε that is known as a number decides a tie.
+        An infinite ε misses the target. Where both ends of ε enclose the target, an ε that is known
+        as a number decides a tie.
         """
         node = self.at(value)
-        guarantee = node.epsilon(self.delta, digits, **self.how)
+        try:
+            guarantee = node.epsilon(self.delta, digits, **self.how)
+        except InfiniteError as error:  # m exists, and no finite ε meets the target δ
+            self.infinite = self.infinite or error
+            return False
         self.guarantees[value] = node, guarantee
         epsilon = guarantee.epsilon
         self.remember(value, epsilon.upper)
@@ -164,10 +180,11 @@ class Target:
             return True
         if epsilon.lower == INFINITY or exact.exact(epsilon.lower) > self.epsilon:
             return False
-        if guarantee.alpha == INFINITY:
-            pure = exact_pure(node, self.how["by"])
-            if pure is not None:  # as in a tie such as Laplace(3) at ε = 1/3
-                return bool(pure <= self.epsilon)
+        known = epsilon.exactly
+        if known is None and guarantee.alpha == INFINITY:
+            known = exact_pure(node, self.how["by"])
+        if known is not None:  # as in a tie such as Laplace(3) at ε = 1/3
+            return bool(known <= self.epsilon)
         if digits < _SEARCH.digits:
             return self._met(value, _SEARCH.digits)
         raise PrecisionError(
@@ -280,10 +297,13 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
     """Find two values of which one meets the target, by doubling and halving.
 
     Where m does not exist at the next value, the step to it is halved. Whole numbers are only
-    doubled, from 1 on. Raises DomainError where every value tried is on one side of the target.
+    doubled, from 1 on. Raises DomainError where every value tried is on one side of the target, and
+    InfiniteError where ε is infinite at all of them.
     """
     start = target.start()
     first = target.met(start)
+    if target.is_whole and target.infinite:
+        raise target.infinite
     signs = (1,) if target.is_whole else target.directions(start)
     for sign, reach in zip(signs, (_SEARCH.reach, _SEARCH.reach_back), strict=False):
         before, out = start, None
@@ -299,6 +319,8 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
             if met is not first:
                 return min(before, value), max(before, value)
             before = value
+    if target.infinite and not target.guarantees:
+        raise target.infinite
     verb = "meets" if first else "does not meet"
     if target.is_whole and not first and start in target.guarantees:
         epsilon = target.guarantees[start][1].epsilon.rounded_up(6)
@@ -309,7 +331,7 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
         )
     raise DomainError(
         f"{target.symbol}: found that every value tried {verb} the target "
-        f"ε = {echo(target.epsilon)}, needed one on each side",
+        f"{target.letter} = {echo(target.epsilon)}, needed one on each side",
         remedy="choose another target",
     )
 
@@ -571,6 +593,7 @@ class _RiskTarget(Target):
         self.words = name.replace("_", " ")
         if at is not None:
             self.words += f" at {_ASKED_AT[name]} {shown(rational(at, _ASKED_AT[name]))}"
+        self.letter = self.words
         self.risks: dict[Fraction, tuple[Node, Bound]] = {}
 
     def _risk(self, node: Node, digits: int) -> Bound:
@@ -582,7 +605,7 @@ class _RiskTarget(Target):
         return value
 
     def _met(self, value: Fraction, digits: int) -> bool:
-        """Decide the value by the risk's two ends; a known ρ decides a tie.
+        """Decide the value by the risk's two ends; a ρ or a risk known as a number decides a tie.
 
         An upper bound of few digits whose ends enclose the target counts as a miss.
         """
@@ -596,8 +619,8 @@ class _RiskTarget(Target):
             return False
         if digits < _SEARCH.digits:
             return self._met(value, _SEARCH.digits)
-        known = zcdp_in_fractions(node) if self.name == "rho" else None
-        if known is not None:  # a tie
+        known = zcdp_in_fractions(node) if self.name == "rho" else risk.exactly
+        if known is not None:  # a tie, as at μ = 1/3 of Gaussian(3)
             return known <= self.epsilon
         if risk.claim.kind is Kind.UPPER and risk.digits < _LEAST_BOUND_DIGITS:
             return False  # no more digits can be had

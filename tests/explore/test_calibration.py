@@ -16,11 +16,16 @@ from mpmath import mpf
 import symacct
 from symacct import (
     ZCDP,
+    ApproximateDP,
     Curve,
     DomainError,
+    Failing,
+    FiniteMechanism,
     Gaussian,
+    InfiniteError,
     Laplace,
     PoissonSubsample,
+    PureDP,
     RandomizedResponse,
     Scale,
     SubsampleWithoutReplacement,
@@ -320,3 +325,28 @@ def test_several_targets_of_a_run_are_one_table():
         assert Fraction(row["meets"]) <= Fraction(noise) <= Fraction(math.nextafter(value, 9))
     wrong = CliRunner().invoke(main, [*run, "--noise-multiplier", "1", "--form", "latex"])
     assert wrong.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("node", "epsilon", "meets"),
+    [
+        (ApproximateDP(1, GAMMA, "add_remove"), 1, Fraction(1, 10**5)),
+        (Failing(PureDP("1/2", "add_remove"), GAMMA), "1/2", Fraction(1, 10**5)),
+        (PoissonSubsample(FiniteMechanism([[1, 0], [0, 1]]), GAMMA), 1, Fraction(1, 10**5)),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("conversion", ["best", "exact"])
+def test_an_infinite_epsilon_misses_the_target(node, epsilon, meets, conversion):
+    """A chance of failure is searched for: at 1/2, where the search begins, ε is infinite."""
+    found = calibrate(node, epsilon, "1e-5", digits=3, conversion=conversion)
+    assert found.meets == meets < found.fails
+
+
+def test_where_every_epsilon_is_infinite_the_error_says_why():
+    for m in (ApproximateDP(SIGMA, "1e-4", "add_remove"), Failing(Gaussian(SIGMA), "1e-4")):
+        with pytest.raises(InfiniteError, match="needed at least 1e-4"):
+            calibrate(m, 1, "1e-5")
+    count = sympy.Symbol("k", integer=True)
+    with pytest.raises(InfiniteError, match="needed at least 1e-4"):
+        calibrate(count * ApproximateDP("1/100", "1e-4", "add_remove"), 1, "1e-5")

@@ -329,6 +329,18 @@ def test_noise_for_a_risk_is_the_closed_form_of_gaussian_noise():
         assert found.value.upper <= independent.number(MP, found.target)
 
 
+@pytest.mark.parametrize("mu", ["1/5", "1/7", "2/3"])
+def test_a_target_that_a_value_just_meets_is_decided(mu):
+    """μ = Δ/σ is a fraction, which balls do not tell from the target."""
+    found = calibrate_risk(Gaussian(SIGMA), mu=mu, digits=3)
+    assert found.meets == 1 / Fraction(mu)
+
+
+def test_a_risk_that_no_value_changes_is_named_in_the_error():
+    with pytest.raises(DomainError, match="meets the target tpr at fpr 0 = 1/2"):
+        calibrate_risk(Laplace(SIGMA), tpr="1/2", fpr=0)
+
+
 def test_both_ends_of_a_sampled_run_are_what_they_say():
     m = 1000 * PoissonSubsample(Gaussian(SIGMA), "1/100")
     found = calibrate_risk(m, tpr="1/20", fpr="1/100", digits=4)
