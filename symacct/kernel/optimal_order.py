@@ -238,9 +238,9 @@ def whole_valley(
     near = guess - max(1, guess // 8)
     if not (question.asks_epsilon and first < near <= last):
         return order_search.whole_valley(f, first, last, guess)
-    estimate = _if_exponential(curve, f, first, near)
-    if 2 * estimate > near:
-        return order_search.whole_valley_near(f, first, last, min(max(first, estimate), last))
+    estimate = min(max(first, _if_exponential(curve, f, first, near)), last)
+    if 2 * estimate > near and f(estimate).is_finite():  # from ∞ no step would lead down
+        return order_search.whole_valley_near(f, first, last, estimate)
     return order_search.whole_valley(f, first, last, near)
 
 
@@ -634,9 +634,12 @@ class BestOrder:
             places = order_search.places(self.steering(), whole, self.question.asks_epsilon)
             # A steering function has one valley where the curve's f has.
             f, beyond = self.objective(), (places[1] + places[2]) / 2
+            is_zero = order_search.is_least(f(places[1]))  # a δ, where the curve is 0 below order 2
             convex = self._is_steered or self._convex_at(beyond, self.curve())
             smooth = self._is_one_valley and not self._is_steered and convex
             smooth = smooth and all(f(alpha).is_finite() for alpha in places)
+        if is_zero:
+            return self.at(order(places[1]), optimal=True)
         bits, width, floor = self._valley_bits, (places[1] - 1) / 10 ** (self.digits // 2 + 3), None
         with precision(bits):
             f = self.objective()

@@ -399,3 +399,26 @@ def test_the_best_order_does_not_hang_on_the_digits_asked(digits):
     assert here < min(values.values())
     assert 70 < found.alpha < 90
     assert found.epsilon.upper <= here * (1 + mpmath.mpf(10) ** (1 - digits))
+
+
+@pytest.mark.parametrize("last", [2 * 10**5, 10**6, 10**9])
+@pytest.mark.parametrize("conversion", ["improved", "classic"])
+def test_a_cliff_far_from_where_the_search_begins_is_not_all_that_is_tried(last, conversion):
+    """ρ is all but 0, so that f falls up to ω; the first guess of an order lies beyond it."""
+    m, delta = TCDP("1e-300", last), mpmath.mpf(10) ** -300
+    found = m.epsilon("1e-300", digits=8, conversion=conversion).epsilon
+    lam = last - 1
+    with mpmath.workdps(60):
+        log_rest = -mpmath.log(delta)
+        if conversion == "improved":
+            log_rest += lam * mpmath.log(mpmath.mpf(lam) / last) - mpmath.log(last)
+        least = log_rest / lam
+        assert least <= found.upper <= least * (1 + mpmath.mpf(10) ** -4)
+
+
+@pytest.mark.parametrize("omega", ["3/2", 2, "9/4", 5])
+@pytest.mark.parametrize("epsilon", [0, "1e-10", 1])
+def test_a_curve_that_is_0_below_an_order_has_delta_0(omega, epsilon):
+    found = TCDP(0, omega).delta(epsilon)
+    assert found.delta.lower == found.delta.upper == 0
+    assert 1 < found.alpha < Fraction(omega)

@@ -138,6 +138,8 @@ def places(f: Objective, whole: int, perspective: bool) -> tuple[Fraction, Fract
         if halvings >= _MAX_HALVINGS:
             return True
         here, beside = f(order(halvings)), f(order(halvings + 1))
+        if is_least(here):
+            return True
         if not here.is_finite():
             return halvings >= _INFINITE_HALVINGS and not beside.is_finite()
         slack = arb(0) if perspective else arb(2) ** -ctx.prec
