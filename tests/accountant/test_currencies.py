@@ -329,3 +329,11 @@ OPEN = Gaussian(sympy.Symbol("sigma", positive=True))
 def test_bad_input_is_one_typed_error(ask, error, said):
     with pytest.raises(error, match=said):
         ask()
+
+
+@pytest.mark.parametrize("scale", ["1e-30", "1e-300"])
+def test_a_rho_that_few_bits_do_not_tell_is_not_said_to_be_infinite(scale):
+    """e^{Δ/b} is then no number that balls of few bits hold; ε(1) = Δ/b − 1 + e^{−Δ/b}."""
+    found = Laplace(scale).tcdp(2)
+    loss = 1 / Fraction(scale)
+    assert loss - 1 <= Fraction(found.rounded_up()) <= loss * (1 + Fraction(1, 10**8))

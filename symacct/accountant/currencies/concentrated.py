@@ -95,10 +95,13 @@ def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
     def value(accountant: Accountant) -> tuple[arb, Claim]:
         with _precisely():
             curve = accountant.curve(node)
-            if not curve(last).is_finite():
+            value_at_last = curve(last)
+            if BALL.is_infinite(value_at_last):
                 raise AssumptionError(
                     f"tcdp: found ε({last}) = ∞ of {echo(m)}, needed a smaller omega"
                 )
+            if not value_at_last.is_finite():  # more bits may tell
+                return arb.nan(), claim
             if last <= node.steepest_up_to:
                 return _at_one(node), claim
             return _largest(curve, last - 1, digits), claim
