@@ -46,6 +46,9 @@ _FEW_NODES = 20_000
 _TOGETHER = 50
 #: A digit has so many bits, and a sum over outcomes 64 more than its digits.
 _DIGIT, _SPARE_BITS = 3.33, 64
+#: An ε that balls of so many bits do not tell from the largest loss is taken to be that. A largest
+#: loss of 1e-300 takes 1000 bits, and more than these are spent on no law that is met in practice.
+_TIE_BITS = 4096
 #: A sum over outcomes asks values of so many digits more than its own.
 _SPARE_DIGITS = 3.0
 
@@ -169,7 +172,8 @@ class CompositionProfile:
                 end = self.runs.beyond_largest_loss(at)
                 if end is None:
                     return self._proved(digits, lambda way: way.delta(y, digits))
-                if end.is_exact() or accuracy(end) >= digits or self.runs.may_be_largest(at):
+                is_tie = bits >= _TIE_BITS and self.runs.may_be_largest(at)
+                if end.is_exact() or accuracy(end) >= digits or is_tie:
                     self.proof = LARGEST_LOSS
                     return end
         raise undecided(f"δ at ε = {float_of(y):.6g}", digits)

@@ -17,6 +17,7 @@ from symacct import (
     InfiniteError,
     Laplace,
     PoissonSubsample,
+    PureDP,
     RandomizedResponse,
 )
 from symacct.kernel.answer import to_fraction
@@ -318,3 +319,24 @@ def test_epsilon_is_0_from_the_total_variation_on(p, q, count):
         assert runs.epsilon(below, 10, conversion="exact").epsilon.lower > 0
     except InfiniteError:
         assert whole == 1 - sum(a for a, b in laws if b) ** count
+
+
+@pytest.mark.parametrize("power", [26, 100, 300])
+@pytest.mark.parametrize(
+    ("node", "share"),
+    [
+        (lambda tiny: PureDP(tiny, "add_remove"), "1/2"),
+        (lambda tiny: 3 * PureDP(tiny, "add_remove"), "3/4"),
+        (lambda tiny: Laplace(1 / tiny), "1/2"),
+        (lambda tiny: 3 * RandomizedResponse((1 + tiny) / 2), "3/2"),
+        (lambda tiny: PoissonSubsample(PureDP(tiny, "add_remove"), "1/2"), "1/4"),
+    ],
+    ids=["pure", "pure-runs", "laplace", "responses", "sampled"],
+)
+def test_a_law_of_nearly_no_loss_has_its_digits(node, share, power):
+    """δ(0) is this share of the tiny loss, and not the width of the balls that tell it from 0."""
+    tiny = Fraction(1, 10**power)
+    m = node(tiny)
+    low, high = ends(m.delta(0, digits=6, conversion="exact").delta)
+    least = Fraction(share) * tiny
+    assert least * (1 - Fraction(1, 10**6)) <= low <= high <= least * (1 + Fraction(1, 10**6))
