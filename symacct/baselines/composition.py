@@ -172,6 +172,8 @@ def composed_epsilon(eps: arb, k: int, rest: arb) -> arb:
     """
     if not rest.is_finite():
         return arb.nan()
+    if eps == 0:  # nothing is lost, and balls would not tell the sums from δ′ = 0
+        return arb(0)
     runs = BinomialRounds(eps, k)
     near = _roughly(float(eps), k, float(rest))[1] if eps.is_finite() else 0
     root = runs.largest_root(near, rest)

@@ -418,3 +418,10 @@ def test_the_reverse_moment_refuses_what_has_no_bound():
     with pytest.raises(OrderError):
         baselines.reverse_moment_bound("inf", "1/2")
     assert holds(baselines.reverse_moment_bound(3, 1, 1), MP.exp(2), 25)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 1000])
+def test_runs_that_lose_nothing_lose_nothing_together(runs):
+    """At ε = 0 and δ = 0 the sums are equal, which no balls decide."""
+    found = baselines.optimal(0, 0, runs, 0).epsilon
+    assert found.lower == found.upper == 0
