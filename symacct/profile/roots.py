@@ -138,7 +138,7 @@ def convex_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -
     for right, there in seen:
         chord = (there - here) / (right.exp() - y.exp())
         if right > y and chord < 0:
-            off = abs((here - goal) / chord)
+            off = abs((here - goal) / chord).upper()  # exact: a ball about 0 has an end below it
             if y.exp() + off <= right.exp():
                 offs.append(off)
     if not offs or not (off := BALL.minimum(*offs)) < y.exp():

@@ -21,7 +21,7 @@ from symacct.analysis.triangles import Gram
 from symacct.kernel.arithmetic.ball import ceiling, ends_of, float_above, floor
 from symacct.kernel.errors import DomainError
 from symacct.kernel.sums import differences
-from symacct.kernel.sums.balls import acb_within, up_to, within
+from symacct.kernel.sums.balls import acb_within, normal_tail, up_to, within
 from symacct.kernel.sums.binomial_sums import Majorant, Weights, affine_sum, at_rates
 from symacct.kernel.theorem_registry import always
 from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Skellam
@@ -449,6 +449,16 @@ def test_a_root_of_a_wide_function_holds_every_root(rate, width):
     with ctx.workprec(64):
         ends = ends_of(enclosed(lambda y: (-rate * y).exp(), goal, (arb(0), arb(64) / rate)))
     assert number(ends[0]) < -mp.log(0.25) / rate < number(ends[1])
+
+
+@pytest.mark.parametrize("x", [2.0, 4e3, 8e3, 1e7])
+def test_a_tail_of_a_ball_is_as_wide_as_the_tails_of_its_ends(x):
+    """However far: of flint's erfc of a ball not even the exponent is known at 10⁷."""
+    with ctx.workprec(200), mp.workdps(60):
+        low, high = (number(end) for end in ends_of(normal_tail(arb(x, 1e-30))))
+        below, above = (mp.erfc((x + mp.mpf(off)) / mp.sqrt(2)) / 2 for off in (1e-30, -1e-30))
+        assert low <= below < above <= high
+        assert high - low < mp.mpf("1.01") * (above - below)
 
 
 @pytest.mark.parametrize("spread", [0, 1])

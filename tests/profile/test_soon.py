@@ -10,6 +10,7 @@ import hypothesis.strategies as st
 import pytest
 from flint import arb, ctx
 from hypothesis import example, given
+from mpmath import mp
 
 from symacct import (
     Accountant,
@@ -21,6 +22,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
     laws,
+    limits,
 )
 from symacct.kernel.answer import to_fraction
 from symacct.mechanisms.pair import Overlap
@@ -47,6 +49,21 @@ def test_no_more_is_left_out_than_was_said(weight, variance, need, steps):
     with ctx.workprec(140):
         (law,) = laws_of(both, 2, False, float(need), steps)
         assert law.laid(step_for([law], steps)).left_out < 4 * arb(-need).exp()
+
+
+@pytest.mark.parametrize("runs", [10**6, 10**8, 2147483659, 10**20])
+def test_an_epsilon_that_is_huge_takes_few_bits(runs):
+    """ε is up to 10²⁴, and that of BW18 by mpmath."""
+    with limits(bits=228):
+        noise = runs * Gaussian("1/10", sensitivity=20)
+        bound = Accountant(14).epsilon(noise, "0.03", conversion="exact").epsilon
+    with mp.workdps(90):
+        mu = 200 * mp.sqrt(runs)
+        above, below = (
+            mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
+            for e in (bound.lower, bound.upper)
+        )
+        assert below <= mp.mpf("0.03") <= above
 
 
 @st.composite
