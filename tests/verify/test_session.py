@@ -349,7 +349,7 @@ def test_a_bound_of_another_relation_or_from_below_proves_nothing():
 
 
 def test_the_time_is_kept(tmp_path):
-    seconds, pause = 1.5, 0.05
+    seconds, pause = 0.4, 0.05
     body = f"time.sleep({pause}); say({{'value': value / 2}})"
     report = verify(program(tmp_path, body), Extent(9, 9, 14, 9, 5, 9, 60, seconds))
     # Idle seconds count as the share that is stated; and what was asked in advance.
@@ -383,7 +383,7 @@ def test_the_time_of_a_run_never_goes_back(tmp_path):
 
     peer = process.Peer(program(tmp_path, body), 0.2)
     with peer:
-        Read(peer, Extent(2, 2, 6, 4, 2, 0, 3, 3, probes=40)).run()
+        Read(peer, Extent(2, 2, 6, 4, 2, 0, 3, 1, probes=40)).run()
     assert peer.incidents.ends
     assert peer.incidents.timeouts
     assert max(map(len, read.values())) > 100
