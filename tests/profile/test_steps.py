@@ -100,3 +100,13 @@ def test_a_root_before_the_end_is_held_where_balls_do_not_tell_how_near_it_is(po
         again = before_the_end(lambda y: (1 - y) ** power, goal, found, arb(1))
         assert again.overlaps(root)
         assert again.rad() <= found.rad()
+
+
+def test_a_chord_that_ends_far_away_takes_no_digit_from_a_root():
+    """Secants from 54,000 nats before it pass it by 4·10⁷: a chord to there tells nothing."""
+    profile = closed_form(((GaussianLoss(Fraction(40_000 * 2147483659)), 1),), False)
+    with ctx.workprec(228):
+        root = convex_root(profile, arb(3) / 100, arb("42949690557034.625"))
+        assert root is not None
+        assert root.rel_accuracy_bits() > 150
+        assert profile(root.lower()) >= arb(3) / 100 >= profile(root.upper())
