@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -573,7 +574,9 @@ class LognormalMoments(SumMoments):
 
     def _strip(self, theta: float) -> tuple[float, float]:
         """Half the height of the strip of the widest spacing in radians, and the y on its edges."""
-        s = self.law.s
+        s = float(self.law.s)
+        if s * s < sys.float_info.min:
+            raise OverflowError(f"s = {s}: its square is not a normal number of float64")
         tilts = np.concatenate([[0.0], _STRIP_SHARES * math.pi / s])
         sides = _STRIP_SHARES * _WIDEST_ANGLE
         spacings = [

@@ -14,7 +14,7 @@ from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact
-from symacct.kernel.sums.balls import ball, up_to, within
+from symacct.kernel.sums.balls import ball, steered_by_floats, up_to, within
 
 # --- alternating series
 #
@@ -225,6 +225,7 @@ class SumMoments:
         """∫ e^{θx} E[Sⁿ e^{−e^x S}] dx in a ball for θ > 0, by a sum of positive terms."""
         raise NotImplementedError
 
+    @steered_by_floats
     def moment(self, z: Exact) -> arb:
         """E[S^z] in a ball for a real z that is not 0.
 

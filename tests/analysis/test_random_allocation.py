@@ -149,6 +149,13 @@ def test_orders_of_hundreds_and_what_is_beyond():
         wide.rdp("9999/2", by="ALLOCATION-GAUSSIAN")
 
 
+@pytest.mark.parametrize("sigma", ["1e155", "1e200", "1e324"])
+def test_noise_beyond_float64_is_answered_without_the_integral(sigma):
+    """Floats choose the integral's steps: it is refused, and what bounds the curve else answers."""
+    found = RandomAllocation(Gaussian(sigma), 5).epsilon("1e-5", 6, "improved")
+    assert (found.kind, found.epsilon.upper) == (Kind.UPPER, 0)
+
+
 def test_so_little_noise_that_float64_has_no_variance_of_its_ratio():
     """e^{900} is no float: the sum of ratios is refused, and what is told answers."""
     m = RandomAllocation(Gaussian("1/30"), 10)
