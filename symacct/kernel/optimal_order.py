@@ -631,10 +631,13 @@ class BestOrder:
         `pure` is a finite ε(∞), or None. It is proved optimal where the CGF is convex.
         """
         with precision(self.search_bits):
-            places = order_search.places(self.steering(), whole, self.question.asks_epsilon)
+            steering = self.steering()
+            places = order_search.places(steering, whole, self.question.asks_epsilon)
             # A steering function has one valley where the curve's f has.
             f, beyond = self.objective(), (places[1] + places[2]) / 2
-            is_zero = order_search.is_least(f(places[1]))  # a δ, where the curve is 0 below order 2
+            # A δ, where the curve is 0 below order 2; proved, which may take many integrals.
+            is_zero = order_search.is_least(steering(places[1]))
+            is_zero = is_zero and order_search.is_least(f(places[1]))
             convex = self._is_steered or self._convex_at(beyond, self.curve())
             smooth = self._is_one_valley and not self._is_steered and convex
             smooth = smooth and all(f(alpha).is_finite() for alpha in places)
