@@ -106,7 +106,7 @@ def test_the_best_order_of_much_noise_is_found_wherever_it_is(sigma):
 
 
 def test_the_best_order_next_to_1_is_found_too():
-    found = Gaussian("1e-9").epsilon("1e-5")
+    found = Gaussian("1e-9").epsilon("1e-5", conversion="improved")
     value = least_epsilon(mp.mpf(10) ** 18 / 2, 5 * mp.log(10))
     assert found.alpha < 1 + Fraction(1, 2**20)
     assert 0 <= mp.mpf(found.epsilon.upper) / value - 1 < mp.mpf(10) ** -25

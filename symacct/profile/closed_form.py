@@ -32,7 +32,6 @@ from symacct.profile.losses.finite import (
 from symacct.profile.part import LossLattice, Runs
 from symacct.profile.proofs import AT_0, FINITE, LAPLACE, LATTICE
 from symacct.profile.roots import (
-    FARTHEST,
     Value,
     accuracy,
     at_digits,
@@ -590,8 +589,6 @@ class ClosedForm:
                     root = before_the_end(self.formula, goal, root, self.runs.largest)
                 else:
                     root = crossing(self.formula, goal, root, self.runs.about_root)
-                if root is None and self.formula(arb(FARTHEST)) > goal:
-                    break  # it is beyond, whatever the precision
             if root is not None and accuracy(root) >= digits:
                 return root
         raise undecided(f"ε at δ = {float(delta):.6g}", digits)
