@@ -116,7 +116,8 @@ class FixedSizeGaussian(SummedLoss):
         farthest = max(a, 1 - a, 0.5)
         edges = self._edges(rounded_down(farthest + sigma * math.sqrt(2 * (need + 3))))
         _, counts = self._ellipses(edges, a, far, need)
-        pieces = np.ceil(np.where(np.isfinite(counts), counts, 1) / _MOST_POINTS).astype(int)
+        finite = np.where(np.isfinite(counts), counts, 1)
+        pieces = np.maximum(np.ceil(finite / _MOST_POINTS), 1).astype(int)
         if pieces.max() > 1:
             inner = [
                 np.linspace(low, high, count, endpoint=False)
