@@ -365,7 +365,7 @@ def _beyond(part: NormalMixtures, a: arb, x: arb, sign: int) -> arb:
     return tilted_tail(log_tilt, away)
 
 
-class Cells:
+class MixtureCells:
     """Both laws at the ends of cells, and on one line off the real one, at `_BITS`, as needed.
 
     None of it depends on an order: lines of many orders have the same ends.
@@ -391,9 +391,9 @@ class Cells:
 
 
 @lru_cache(64)
-def _cells(part: NormalMixtures, eta: float) -> Cells:
+def _cells(part: NormalMixtures, eta: float) -> MixtureCells:
     """Make the cells of one line."""
-    return Cells(part, eta)
+    return MixtureCells(part, eta)
 
 
 @lru_cache(512)
