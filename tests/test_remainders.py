@@ -140,6 +140,7 @@ HELD = {
         "grids:connected dots", "grids:many different parts", "grids:one grid",
         "losses.allocated:Gaussian noise", "losses.allocated:Laplace noise",
         "losses.density:bounds by parts",
+        "losses.finite",  # the profile of two losses: tests/profile/test_values.py
         "curve_pair",  # 97 points of a bound, each rounded upwards
         "roots:roots", "selected:selections", "sums:power sums", "tradeoff:Gaussian trade-offs",
     },

@@ -383,7 +383,7 @@ def test_the_time_of_a_run_never_goes_back(tmp_path):
 
     peer = process.Peer(program(tmp_path, body), 0.2)
     with peer:
-        Read(peer, Extent(2, 2, 6, 4, 2, 0, 3, 1, probes=40)).run()
+        Read(peer, Extent(2, 2, 6, 4, 2, 0, 3, 3, probes=40)).run()
     assert peer.incidents.ends
     assert peer.incidents.timeouts
     assert max(map(len, read.values())) > 100
