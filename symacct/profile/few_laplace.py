@@ -127,14 +127,15 @@ class LossEnd:
     def _after(self, places: Places, terms: int) -> acb:
         """Bound the rest of the series beyond so many terms by a geometric one.
 
-        |n−z| is convex along the row, and so largest at one of its ends.
+        |n−z| is convex along the row, and so largest at one of its ends. (|z|+n)/(n+½) falls in n
+        towards 1, or rises where |z| < ½.
         """
         with ctx.workprec(_BOUND_BITS):
             first, ends = 2 * self.gap, (places.orders[0], places.orders[-1])
             for n in range(terms):
                 first *= self.gap * abs(ends[0] - n).max(abs(ends[1] - n)) / (n + 0.5)
-            ratio = self.gap * (abs(ends[0]).max(abs(ends[1])) + terms) / (terms + 0.5)
-            return acb_within(geometric_tail(first, ratio))
+            grown = (abs(ends[0]).max(abs(ends[1])) + terms) / (terms + 0.5)
+            return acb_within(geometric_tail(first, self.gap * grown.max(arb(1))))
 
     def _series_length(self, places: Places) -> tuple[int, int]:
         """Estimate how many terms of the series suffice, and how many bits cancel."""

@@ -79,6 +79,21 @@ def test_an_end_is_2f1(gap, right, height, length):
             assert (value * z).rad() < 2.0**-60
 
 
+@pytest.mark.parametrize("size", [0.01, 0.3, 0.6])
+@pytest.mark.parametrize("terms", [1, 2, 10])
+def test_what_a_series_leaves_out_is_bounded_next_to_0_too(size, terms):
+    """Σ 2g^{n+1}(−z)_n/(½)_n from some n on, of terms whose quotient rises where |z| < ½."""
+    with ctx.workprec(200):
+        z, gap = acb(0, size), arb(0.9)
+        bound = abs(LossEnd(arb(0), arb(0), arb(1), gap, 1)._after(Places([z]), terms)).upper()
+        sizes, left_out = 2 * gap, arb(0)  # of the terms, one by one
+        for n in range(4000):
+            left_out += sizes if n >= terms else 0
+            sizes *= gap * abs(n - z) / (n + 0.5)
+        assert left_out < bound
+        assert bound.is_finite()
+
+
 def rational(text):
     return fmpq(*Fraction(text).as_integer_ratio())
 
