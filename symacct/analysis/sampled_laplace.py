@@ -136,7 +136,8 @@ def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction
             points = [start + (end - start) * k / pieces for k in range(pieces + 1)]
             inside = integrate(_over_bell(alpha, gamma, shift), points, log_tolerance)
             inside /= (2 * arb.pi()).sqrt()
-            return inside + up_to(_bell_tail(power, gamma, shift, end))
+            order = ball(Fraction(2) if alpha is None else alpha)
+            return inside + up_to(_bell_tail(order, gamma, shift, end))
 
     return to_relative_accuracy(evaluate)
 
@@ -222,9 +223,9 @@ def _over_bell(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> Psi:
     return integrand
 
 
-def _bell_tail(power: float, gamma: Fraction, shift: Fraction, end: arb) -> arb:
+def _bell_tail(order: arb, gamma: Fraction, shift: Fraction, end: arb) -> arb:
     """∫_R^∞ (cL)^α φ = c^α e^{α(α−1)δ²/2} Φ(αδ − R), an upper bound beyond R = `end`."""
-    order, delta, rate = arb(power), ball(shift), ball(gamma)
+    delta, rate = ball(shift), ball(gamma)
     log_c = (rate + (1 - rate) * (delta**2 / 2 - delta * end).exp()).log()
     beyond = normal_tail(end - order * delta)
     return (order * log_c + order * (order - 1) * delta**2 / 2).exp() * beyond
