@@ -490,6 +490,17 @@ def test_delta_by_the_total_variation_is_proved():
     assert found.verdict == "wrong-formula"
 
 
+def test_nobody_is_accused_where_the_total_variation_is_not_had_in_time(monkeypatch):
+    part = AskedPart("Gaussian", (("sigma", "1"),), "poisson", "0.01")
+    variation = math.sqrt(float(Oracle().truth(Ask("rdp", (part,), "1")).upper) / 2)
+
+    def without_order_1(oracle, ask, known=Oracle.truth):
+        return None if ask.kind == "rdp" else known(oracle, ask)
+
+    monkeypatch.setattr(Oracle, "truth", without_order_1)
+    assert judged(part, "delta", "0.1", variation, conversion="classic") is None
+
+
 @pytest.mark.parametrize("part", [replace(GAUSSIAN, count=10), replace(SAMPLED, count=100)])
 def test_delta_below_zero_is_held_against_the_mirror_image_of_its_conversion(part):
     """1 − e^{−1} + e^{−1} δ(1), and without the second factor too much."""

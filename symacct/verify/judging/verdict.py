@@ -558,14 +558,17 @@ class Judge:
         return bool(value < optimal.lower * (1 - self.allowance))
 
     def _by_total_variation(self, ask: Ask, value: Fraction) -> bool:
-        """Does the total variation prove it, which is <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?
+        """May the total variation prove it, which is <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?
 
         It proves a δ, or an advantage, no smaller, and ε = 0 at a δ no smaller; never a noise.
+        True where ε(1) is not had in time: nobody is accused of what it might have proved.
         """
         if ask.kind == "noise":
             return False
         divergence = self.oracle.truth(replace(ask, kind="rdp", at="1", orders=None))
-        if divergence is None or divergence.upper == float("inf"):
+        if divergence is None:
+            return True
+        if divergence.upper == float("inf"):
             return False
         kl = nearest_float(divergence.upper)
         square = min(-math.expm1(-kl), kl / 2) * (1 - 1e-9)
