@@ -115,7 +115,7 @@ class FixedSizeGaussian(SummedLoss):
         sigma = math.sqrt(self._floats[0])
         farthest = max(a, 1 - a, 0.5)
         edges = self._edges(rounded_down(farthest + sigma * math.sqrt(2 * (need + 3))))
-        _, counts = self._ellipses(edges, a, far, need)
+        ellipses, counts = self._ellipses(edges, a, far, need)
         finite = np.where(np.isfinite(counts), counts, 1)
         pieces = np.maximum(np.ceil(finite / _MOST_POINTS), 1).astype(int)
         if pieces.max() > 1:
@@ -124,7 +124,7 @@ class FixedSizeGaussian(SummedLoss):
                 for low, high, count in zip(edges[:-1], edges[1:], pieces.tolist(), strict=True)
             ]
             edges = np.concatenate([*inner, edges[-1:]])
-        ellipses, counts = self._ellipses(edges, a, far, need)
+            ellipses, counts = self._ellipses(edges, a, far, need)
         return edges, ellipses, [_few_rules(float(count)) for count in counts]
 
     def _ellipses(self, edges: Floats, a: float, far: float, need: float) -> tuple[Floats, Floats]:
