@@ -268,10 +268,11 @@ def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
     """
     low, high = _bracket(target)
     unit = Fraction(1) if target.is_whole else Fraction(10) ** (_decimal_exponent(low) - digits + 1)
+    below, above = _units_around(low, high, unit)
     # It ends: the ends of a bracket of real numbers are finite decimals at which m exists.
-    while not all(target.exists(value) for value in _rounded_outwards(low, high, unit)):
+    while not (target.exists(below * unit) and target.exists(above * unit)):
         unit /= 10
-    below, above = (int(value / unit) for value in _rounded_outwards(low, high, unit))
+        below, above = _units_around(low, high, unit)
     first = target.met(below * unit)
     if target.met(above * unit) is first:
         raise DomainError(
@@ -288,9 +289,9 @@ def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
     return below * unit, above * unit
 
 
-def _rounded_outwards(low: Fraction, high: Fraction, unit: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the multiples of the unit next to both values: not above `low`, not below `high`."""
-    return math.floor(low / unit) * unit, math.ceil(high / unit) * unit
+def _units_around(low: Fraction, high: Fraction, unit: Fraction) -> tuple[int, int]:
+    """Return the most units that are at most `low`, and the fewest that are at least `high`."""
+    return math.floor(low / unit), math.ceil(high / unit)
 
 
 def _bracket(target: Target) -> tuple[Fraction, Fraction]:
