@@ -108,7 +108,7 @@ _BESIDE = 2.0**-20
 #: An end is near where the enclosure is so many times as wide as what balls leave open.
 _WIDTH_RATIO = 1.01
 #: A root is looked for up to so many nats.
-FARTHEST = 2**40
+_FARTHEST = 2**40
 #: Places so many widths of an estimate apart have values that balls tell apart.
 _BLURS = 16
 
@@ -206,12 +206,12 @@ def before_the_end(value: Value, goal: arb, known: arb | None, end: arb) -> arb 
 def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:
     """Bracket the root: 0 <= low < high with D(low) > δ > D(high), an eighth apart if possible.
 
-    The caller knows that D(0) > δ. None where no place up to `FARTHEST` is certainly below δ.
+    The caller knows that D(0) > δ. None where no place up to `_FARTHEST` is certainly below δ.
     """
     low, high = arb(0), arb(1)
     while not (there := value(high)) < goal:
         deadline.check()
-        if not there > goal or high > FARTHEST:
+        if not there > goal or high > _FARTHEST:
             return None
         low, high = high, 2 * high
     for _ in range(_BRACKETINGS):
