@@ -1,7 +1,9 @@
 """Planted faults in a table: `python -m tests.verify.planted [--full] [NAME …]` prints it.
 
 With `--kept FILE` each row is written as it comes, and a later run goes on from there. `--page`
-writes the table of both modes from two such files into docs/evidence.md. The faults
+writes the table of both modes from two such files into docs/evidence.md. With `--first` a run asks
+no more once it has a finding, so that the share found at full length takes an hour and not a night;
+what such a run names, and how minimal its question is, says nothing of a whole run. The faults
 are those of tests/verify/edits.py, with `--hidden` those of tests/verify/hidden.py. The truths are
 worked out once for all of them, and each run is charged for their cost.
 """
@@ -16,6 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
+from symacct.kernel.deadline import OutOfTimeError
 from symacct.kernel.errors import SymacctError
 from symacct.verify import FULL, QUICK, verify
 from symacct.verify.asking import session
@@ -74,11 +77,22 @@ class _ChargedSession(session.Session):
         return lambda: clock() + getattr(getattr(self, "oracle", None), "charged", 0.0)
 
 
+class _FirstFinding(_ChargedSession):
+    """Ends each stage that asks as soon as there is a finding; it is confirmed as in every run."""
+
+    _FINAL = "simplifying", "confirming", "naming"
+
+    def _in_time(self):
+        super()._in_time()
+        if self._stage not in self._FINAL and self.clusters.ranked():
+            raise OutOfTimeError
+
+
 @contextlib.contextmanager
-def shared():
+def shared(kind=_ChargedSession):
     """One oracle for every run within."""
     own = session.Oracle, session.Session
-    session.Oracle, session.Session = SharedOracle, _ChargedSession
+    session.Oracle, session.Session = SharedOracle, kind
     try:
         yield
     finally:
@@ -148,14 +162,14 @@ def row_of(name, extent, folder):
     )
 
 
-def table(names, extent, mode, kept=None):
+def table(names, extent, mode, kept=None, kind=_ChargedSession):
     """Rows of the table, printed as they are found; those in `kept` are not asked again."""
     head = f"| fault | {mode} | cause named | minimal | other defects | shown at |"
     print(f"{head}\n{'| --- ' * 6}|")
     lines = kept.read_text(encoding="utf-8").splitlines() if kept and kept.exists() else []
     known = {line.split("|")[1].strip(): line for line in lines}
     missed = 0
-    with shared(), tempfile.TemporaryDirectory() as folder:
+    with shared(kind), tempfile.TemporaryDirectory() as folder:
         for name in names:
             row = known.get(name) or row_of(name, extent, folder)
             if kept and name not in known:
@@ -238,6 +252,7 @@ def right_table(names, extent, runs):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--first", action="store_true", help="ask no more after a finding")
     parser.add_argument("--right", action="store_true", help="right accountants, ten runs each")
     parser.add_argument("--hidden", action="store_true", help="those of tests/verify/hidden.py")
     parser.add_argument("--runs", type=int, default=10, help="of each right accountant")
@@ -260,4 +275,5 @@ if __name__ == "__main__":
         FULL if given.full else QUICK,
         "full" if given.full else "quick",
         given.kept,
+        _FirstFinding if given.first else _ChargedSession,
     )
