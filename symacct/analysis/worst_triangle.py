@@ -476,7 +476,7 @@ def highest(triangles: Triangles, bits: int) -> Fraction:
 
 
 def heights(triangles: Triangles) -> dict[Fraction, float]:
-    """B ↦ log(G − 1) in float64 at the ends and at maxima inside."""
+    """B ↦ log(G − 1) in float64 at the ends and at the highest maxima inside."""
     ends = dict(zip((_ZERO, triangles.delta**2), triangles.ends_in_floats, strict=True))
     return ends | _measured(triangles, _tops(triangles))
 
@@ -488,9 +488,10 @@ def _measured(triangles: Triangles, squares: Iterable[Fraction]) -> dict[Fractio
 
 @functools.lru_cache(maxsize=1024)
 def _tops(triangles: Triangles) -> tuple[Fraction, ...]:
-    """The B inside at which the slope is 0, about places that are above their neighbours.
+    """About the B inside where G turns from rising to falling, next to the peaks of a table.
 
-    In float64; the last 1024 families are remembered.
+    The table is in float64, and its peaks that are more than `_SEARCH.lower` nats below the highest
+    are left out. All of it steers. The last 1024 families are remembered.
     """
     top = triangles.delta**2
     count = min(

@@ -556,9 +556,10 @@ class _Polygon:
         self.first, self.last = first, last
 
     def smallest(self, height: Callable[[Fraction], arb], digits: int) -> arb:
-        """Compute the smallest μ of all places of f from the first to the last.
+        """Compute the smallest μ with f >= G_μ at every place of f from the first to the last.
 
-        PrecisionError where 600 slopes do not give the digits.
+        It is the largest of the μ whose Gaussian curve goes through one of them. `height` is H, by
+        which more lines are laid; PrecisionError where `_MOST_SLOPES` do not give the digits.
         """
         flat = self.points[0]
         line = _Corner(self.last.alpha, flat.height + ball(flat.x) * self.last.alpha)

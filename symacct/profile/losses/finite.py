@@ -321,9 +321,10 @@ def multinomial_laws(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb,
     ways, products = arb.fac_ui(count), []
 
     def extend(first: int, left: int, p: arb, q: arb) -> None:
-        """Append every way to distribute what is left over the outcomes from the first on.
+        """Append (p, q) of every way in which `left` runs fall on the outcomes from `first` on.
 
-        It is as deep as the outcomes that occur, of which there may be many more.
+        `p` and `q` are count! times the shares of what fell before. Calls are nested as deep as
+        outcomes occur: all outcomes may be more than the stack holds.
         """
         if not left:
             products.append((p, q))
