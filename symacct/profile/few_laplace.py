@@ -55,8 +55,8 @@ _TINY = 1e-290
 #: Bounds are worked out at this many bits.
 _BOUND_BITS = 64
 
-#: N_n and p_n of a continued fraction as polynomials, and the norm h_n.
-Fraction = tuple[arb_poly, arb_poly, arb]
+#: N_n and p_n of the n-th convergent of a continued fraction as polynomials, and the norm h_n.
+Convergent = tuple[arb_poly, arb_poly, arb]
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ class LossEnd:
         return {}
 
     def _by_fraction(self, places: list[acb], terms: int, bits: int) -> list[acb]:
-        """Compute N_n/p_n at z−½, which is off by at most h_n/(|p_n|²|Im z|)."""
-        above, below, norm = self._fraction(terms, bits)
+        """Compute g N_n/p_n at g(z−½), g the gap, off by at most h_n/(|p_n|²|Im z|)."""
+        above, below, norm = self._convergent(terms, bits)
         values = []
         for z in places:
             deadline.check()
@@ -197,12 +197,13 @@ class LossEnd:
             lost += math.log(without_signs / abs(ratio))
         return terms, _rounded(_END_SPARE_BITS + lost / math.log(2))
 
-    def _fraction(self, terms: int, bits: int) -> Fraction:
-        """Compute N_n, p_n and h_n, in gap·t, by Meixner's recurrence.
+    def _convergent(self, terms: int, bits: int) -> Convergent:
+        """Expand N_n and p_n, n = `terms`, in u = g(z−½), g the gap, by Meixner's recurrence.
 
-        p_{k+1} = (t−a_k)p_k − b_k p_{k−1}, and so N_{k+1}.
+        p_{k+1} = (u − k − (k+3/2)x)p_k − b_k p_{k−1}, b_k = k(k+½)x, from p_0 = 1, and so N from
+        N_0 = 0, N_1 = 1. h_n = Π_{k=1}^n b_k.
         """
-        if (terms, bits) not in self._fractions:
+        if (terms, bits) not in self._convergents:
             with ctx.workprec(bits):
                 x, norm, beside = 1 - self.gap, arb(1), arb(1)
                 last, above = arb_poly([-1]), arb_poly([0])
@@ -214,12 +215,12 @@ class LossEnd:
                     before, below = below, step * below - beside * before
                     beside = (k + 1) * (k + arb(1.5)) * x
                     norm *= beside
-            self._fractions[terms, bits] = above, below, norm
-        return self._fractions[terms, bits]
+            self._convergents[terms, bits] = above, below, norm
+        return self._convergents[terms, bits]
 
     @cached_property
-    def _fractions(self) -> dict[tuple[int, int], Fraction]:
-        """The fractions that were worked out, by terms and bits."""
+    def _convergents(self) -> dict[tuple[int, int], Convergent]:
+        """The convergents that were worked out, by terms and bits."""
         return {}
 
     def most(self, height: arb) -> arb:
