@@ -31,7 +31,7 @@ class Limits:
     formula_bits: int = 2**11  # of a parameter in a formula of sums, which SymPy sorts as text
     written_bits: int = 2**13  # of a number that a formula works out at an order
     root_bits: int = 2**10  # what stands under the roots of one product: it is factored
-    terms: int = 64  # arguments of Min or Max, which are compared with each other
+    terms: int = 64  # arguments of Min or Max, which are compared with each other; means of a law
     text_bytes: int = 2**22  # length of a text or JSON document
     depth: int = 60  # nesting of operations
     nodes: int = 100_000  # distinct nodes of one expression
@@ -68,7 +68,8 @@ def limits(**raised: int) -> AbstractContextManager[Limits]:
     digits: decimal digits of an answer; bits, contour: bits of the numbers that are worked with;
     parameter_bits, formula_bits, written_bits, root_bits: bits of one number that is given or
     written; order, search_order, search_sum: the largest Rényi order of a sum and of a search;
-    hull: orders; terms: arguments of Min or Max; text_bytes: bytes; depth: levels; nodes: nodes;
+    hull: orders; terms: arguments of Min or Max, means of a mixture, answers of a sparse vector,
+    draws with replacement; text_bytes: bytes; depth: levels; nodes: nodes;
     points: points of a grid; values, answers: values and answers remembered, the oldest of which
     are forgotten beyond them; outcomes: entries of a list that is given, as a law, a matrix or
     a file, and what is listed of it: pairs of outcomes, triples of laws, outcomes of runs together,

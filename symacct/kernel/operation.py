@@ -115,7 +115,8 @@ class Operation(Node):
 
 #: A number of runs: a whole number, or a SymPy expression that stands for one.
 Count: TypeAlias = int | sympy.Expr
-#: The number of runs below which an error gives the value of a fraction of one, in ten digits.
+#: A number of runs that is not whole is shown in its error as a decimal of ten digits, and below
+#: this one: of so many digits one at least is then behind the point.
 _MOST_SHOWN_RUNS = 10**9
 
 

@@ -26,7 +26,9 @@ _BLOCK = 12
 _FARTHEST = 60
 #: So many fine shifts lie below the saddle and above it.
 _BELOW, _ABOVE = 16, 28
-#: Of more kinds of parts some stand for their likes.
+#: Of more kinds of parts, at most so many of a class stand for their likes where moments are
+#: estimated, and a contour multiplies the fewer factors that their class makes of all of them. More
+#: take longer, fewer may lay a worse contour, and no bound rests on the number.
 _KINDS = 24
 
 
@@ -67,7 +69,7 @@ class Moments:
 
     @cached_property
     def representatives(self) -> list[tuple[Part, float]]:
-        """The runs, or of more than 24 kinds some, with counts that stand for their likes."""
+        """The runs, or of more than `_KINDS` some, with counts that stand for their likes."""
         return list(self.runs) if len(self.runs) <= _KINDS else list(_chosen(self.runs))
 
     @cached_property
@@ -201,7 +203,7 @@ def log_kernel(s: float | Floats) -> Any:
 def _chosen(runs: PartRuns) -> Iterator[tuple[Part, float]]:
     """Choose the middle one of each group of like runs, with a count that keeps their log F(2).
 
-    Likes are of one class and about one log F(2); there are 24 groups of a class at most.
+    Likes are of one class and about one log F(2); a class has `_KINDS` groups at most.
     """
     sizes = [(float(part.float_moments(np.array([2.0]))[0][0]), part, k) for part, k in runs]
     sizes.sort(key=lambda row: (type(row[1]).__name__, row[0]))

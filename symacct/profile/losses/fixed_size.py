@@ -473,8 +473,9 @@ def _off(part: FixedSizeLaplace, a: float, far: float, rho: arb, count: int) -> 
 _HEIGHTS = np.geomspace(1e-3, 40, 90)
 #: A shift turns m and n by less than this angle in radians: at π/2 the bound of |m| fails.
 _WIDEST_ANGLE = 1.5
-#: Moments that steer are summed over a square grid of this step, so far beyond the means;
-#: both are in deviations.
+#: Moments that steer are summed over a square grid of this step, so far beyond the means; both are
+#: in deviations. A plane that reaches so far from its middle is also what the nodes of a moment
+#: far out are estimated for, of which more than `_MOST_FAR_NODES` are refused.
 _STEERING_STEP, _STEERING_DEVIATIONS_OF_PLANE = 0.4, 8.5
 #: Bounds are worked out at this many bits.
 _BOUND_BITS = 64

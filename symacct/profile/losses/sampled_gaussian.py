@@ -49,7 +49,8 @@ _SLOW_ANGLE = 1.45
 CHORDS = 8
 #: The peak of QR^a is looked for at so many points.
 _PEAK_PLACES = 96
-#: Amplitudes are bounded on cells of v = log(γe^w/(1−γ)) from 6 before log(1/t) to 4, each so long.
+#: Amplitudes are bounded on cells of v = log(γe^w/(1−γ)) from v = log(1/t) − 6 to v = 4, each so
+#: long, and by one term beyond each end: the bound holds for other numbers, only less closely.
 _CELLS_BEFORE, _CELLS_END, _CELL = 6.0, 4.0, 0.125
 
 

@@ -30,8 +30,9 @@ from symacct.theory.amplification.groups import of_pure
 #
 # docs/proofs/selection.md, Lemmas released-law and negative-binomial.
 
-#: The orders j that a formula tries; a bound holds at whichever j it reads ε(j).
-TRIED_ORDERS = tuple(2**k for k in range(1, 9))
+#: The orders j that the formula of PS22-T2 tries; those for Poisson and binomial runs try the first
+#: two. A bound holds at whichever j it reads ε(j), but the theorems' statements print these.
+_TRIED_ORDERS = tuple(2**k for k in range(1, 9))
 #: The largest whole order that a search tries, and the one that it begins with.
 _LAST_ORDER, _FIRST_ORDER = 2**9, 8
 #: Bits of the balls in which orders are compared: a bound holds whichever order is found.
@@ -175,7 +176,7 @@ def negative_binomial(
 
     min_j ((1−1/j)ε(j) + log(1/γ)/j) }, λ = max(α, 2), t = ε(∞), j = 2, 4, 8, …, 256
     """
-    ratios = [log_ratio(ctx, eps, order, runs.gamma) for order in TRIED_ORDERS]
+    ratios = [log_ratio(ctx, eps, order, runs.gamma) for order in _TRIED_ORDERS]
     ratio = ctx.minimum(pure_log_ratio(ctx, eps, runs.gamma), *ratios)
     return read_at(ctx, eps, at_least_two(alpha), runs, ratio)
 
@@ -384,7 +385,7 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     c_j = λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, j = 2, 4
     """
     lam = at_least_two(alpha)
-    excesses = [poisson_excess_at(ctx, eps, lam, order) for order in TRIED_ORDERS[:2]]
+    excesses = [poisson_excess_at(ctx, eps, lam, order) for order in _TRIED_ORDERS[:2]]
     return poisson_bound_at(ctx, eps, lam, excesses, runs)
 
 
@@ -547,7 +548,7 @@ def binomial(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Nu
     excesses = [
         at(ctx, eps, lam, order, runs)
         for at in (binomial_excess_at, ratio_at)
-        for order in TRIED_ORDERS[:2]
+        for order in _TRIED_ORDERS[:2]
     ]
     return binomial_bound_at(ctx, eps, lam, excesses, runs)
 
