@@ -140,7 +140,8 @@ class History:
     def culprit(self, ask: Ask, alone: Answer) -> Ask | None:
         """Searches an earlier question after which the answer is not that when asked `alone`.
 
-        Those most like it first; None where none of _CULPRITS is, or answers change by chance.
+        Those most like it first; None where none of _CULPRITS is, or none of those that the run's
+        _ALL_CULPRITS leave, and where answers change by chance.
         """
         if self._random:
             return None

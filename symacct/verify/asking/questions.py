@@ -559,7 +559,11 @@ def others(ask: Ask) -> Iterator[Ask]:
 
 
 def _moved(part: AskedPart, step: Decimal) -> Iterator[AskedPart]:
-    """The part with its first parameter, then its Poisson rate, moved to more loss, below 1."""
+    """The part with its first parameter, then that with its Poisson rate, where more is lost.
+
+    One number of each is moved, by `step` times itself. A p or a rate that would be 1 or more is
+    left out.
+    """
     for name, value in part.parameters[:1]:
         falls = name in ("sigma", "b", "mu") or (name == "p" and 2 * Fraction(value) < 1)
         moved = _beside(value, -step if falls else step)

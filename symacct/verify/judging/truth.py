@@ -264,7 +264,10 @@ def _largest_order(ask: Ask) -> int:
 
 
 def _spent(ask: Ask, value: Fraction) -> Ask:
-    """The question of ε with this noise, this rate (at most 1) or these runs, rounded down."""
+    """The question of the ε that this noise, rate or number of runs costs, of an ask of one part.
+
+    A rate above 1 is taken for 1, and runs are rounded down to whole ones.
+    """
     (part,) = ask.parts
     if ask.kind == "rate":
         part = replace(part, gamma=str(min(value, Fraction(1))))
