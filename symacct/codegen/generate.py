@@ -89,7 +89,8 @@ def code(
     its header says where and how large it was; a measured error is no bound.
     `max_order` is the largest finite order that the function answers. `accuracy` is the largest
     relative error allowed in float64. Code for mpmath is measured to 2 digits less than it has.
-    `points` is the number of orders at which the error is measured. There may be some more.
+    `points` is the number of orders at which the error is measured, for mpmath a fifth of it and
+    20 at least. There may be some more.
     `at` gives values to open symbols, such as {"sigma": [1, 5]}; outside of their range the
     function gives no answer. Raises DomainError for a curve that cannot be written, and
     PrecisionError if the error is larger than allowed.

@@ -418,7 +418,11 @@ def _signature_fault(
 
 
 def _symbol(name: object, **assumptions: Any) -> sympy.Symbol:
-    """The symbol of a quoted name, with assumptions such as positive=True."""
+    """The symbol that a text writes as Symbol('x', positive=True), of its name without quotes.
+
+    ParseError unless the name is an identifier of at most 64 characters, and every assumption is
+    one of the five that are read, True or False: SymPy gets nothing else of the text.
+    """
     if not isinstance(name, str) or re.fullmatch(r"[^\W\d]\w{0,63}", name) is None:
         raise ParseError(f"Symbol: found {echo(name)}, needed a quoted name")
     unknown = set(assumptions) - {"positive", "nonnegative", "real", "integer", "negative"}
