@@ -196,6 +196,8 @@ def test_only_whole_counts_multiply_and_the_message_names_scale():
         refused(DomainError, build, "number of runs", "whole number", "round up to", "Scale(m, c)")
     run = "15*60000/256 * PoissonSubsample(Gaussian(1), 1/1000)"
     refused(DomainError, lambda: parse(run), "found 3,515.625,", "round up to 3,516;")
+    nearly = "12.000000000001"  # which is no whole number to ten digits either
+    refused(DomainError, lambda: parse(f"{nearly}*Gaussian(5)"), f"found {nearly}", "up to 13")
     refused(DomainError, lambda: -1 * M, "whole number >= 0")
     refused(DomainError, lambda: True * M, "found True")
     for symbol in (sympy.Symbol("x", negative=True), sympy.Symbol("x", integer=False)):

@@ -115,8 +115,8 @@ class Operation(Node):
 
 #: A number of runs: a whole number, or a SymPy expression that stands for one.
 Count: TypeAlias = int | sympy.Expr
-#: A number of runs that is not whole is shown in its error as a decimal of ten digits, and below
-#: this one: of so many digits one at least is then behind the point.
+#: A number of runs that is not whole is shown in its error as a decimal of ten digits where it is
+#: below this, so that one digit at least is behind the point; else as it was given.
 _MOST_SHOWN_RUNS = 10**9
 
 
@@ -258,9 +258,11 @@ def _parsed_count(count: Numeric) -> Count:
             and 0 < number < _MOST_SHOWN_RUNS
         ):
             # A run begun is a run: epochs·n/batch is not rounded for the user, but said to be.
+            decimal = f"{float(number):,.10g}"
+            seems_whole = decimal.replace(",", "").isdigit()
             raise DomainError(
-                f"{name}: found {float(number):,.10g}, needed a whole number >= 0: "
-                f"round up to {math.ceil(number):,}"
+                f"{name}: found {echo(count) if seems_whole else decimal}, needed a whole number "
+                f">= 0: round up to {math.ceil(number):,}"
             )
         return whole(count, name)
     except DomainError as error:
