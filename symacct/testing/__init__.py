@@ -190,11 +190,13 @@ def _truth(
 
 
 def _renyi(accountant: Accountant, m: Node, alpha: Fraction) -> tuple[Bound, Bound]:
-    """Computes a lower bound of ε(α), which is 0 if none is known, and the best proved bound."""
+    """Computes a lower and the best upper bound of ε(α) in nats; 0 or ∞ where none is known."""
     value = accountant.rdp(m, alpha)
     low, high = ends(value)
     if value.claim.kind is Kind.EXACT:
         return low, high
+    if value.claim.kind is Kind.LOWER:
+        return low, math.inf
     try:
         return ends(accountant.lower_bound(m, alpha))[0], high
     except SymacctError:

@@ -265,6 +265,15 @@ def test_how_wide_the_bracket_is():
         assert_sound(lambda alpha: high / 2, open_below, at=[8])
 
 
+def test_a_lower_bound_alone_proves_no_value():
+    below = "Curve('alpha/50', kind='lower', adjacency='either')"
+    with pytest.raises(UnsoundError, match=r"the truth is in \[0\.03\d+, inf\]"):
+        assert_sound(lambda alpha: alpha / 60, below, at=[2])
+    with pytest.raises(UndecidedError, match=r"the truth is in \[0\.03\d+, inf\]"):
+        assert_sound(lambda alpha: 100 * alpha, below, at=[2])
+    assert assert_sound(lambda alpha: float("inf"), below, at=[2]).width == float("inf")
+
+
 def test_nothing_asked_is_nothing_shown():
     with pytest.raises(DomainError, match="at: found no argument"):
         assert_sound(lambda alpha: 0.0, "Gaussian(5)", at=[])
