@@ -76,16 +76,18 @@ def _(node: PostProcess) -> Failures | None:
 
 @failures_of.register
 def _(node: Either) -> Failures | None:
-    """The mean of both probabilities of failing, and a coin between both rests otherwise.
+    """The mean s d₁ + (1−s)d₂ of both probabilities of failing, and else a coin between both rests.
 
-    Given that nothing fails the coin has another share, if one side fails more. None where no side
-    fails, or the numbers are not rational.
+    Given that nothing fails its share is s(1−d₁)/(1 − s d₁ − (1−s)d₂). None where no side that may
+    be run fails, or the numbers are no short fractions.
     """
-    if node.share in (0, 1) or not isinstance(node.share, Fraction):
+    if not isinstance(node.share, Fraction):
         return None
     left, right = (failures(part) or Failures(part, ()) for part in (node.first, node.second))
     if not (left.parts or right.parts) or left.survival is None or right.survival is None:
         return None
     first, second = node.share * left.survival, (1 - node.share) * right.survival
+    if first + second == 1:  # what fails is on the side that is never run
+        return None
     rest = Either(left.rest, right.rest, first / (first + second))
     return Failures(rest, ((1 - first - second, 1),))

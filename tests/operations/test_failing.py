@@ -34,7 +34,7 @@ from symacct import (
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.conversion import named
-from symacct.kernel.epsilon_delta import EpsilonDelta, may_fail
+from symacct.kernel.epsilon_delta import EpsilonDelta, failures, may_fail
 from tests import independent
 from tests.support import holds
 from tests.thinning import covering, examples
@@ -282,6 +282,18 @@ def test_a_coin_between_it_and_another_is_known_of_its_pair():
     found = m.delta("1/10", 10, "exact").delta
     assert found.lower <= same.upper
     assert found.upper >= same.lower
+
+
+@pytest.mark.parametrize("share", [0, 1])
+def test_a_coin_that_always_falls_on_one_side_fails_as_that_one_does(share):
+    failing, other = Failing(ZCDP("1/2"), "1e-6"), Failing(PureDP(2), "1/9")
+    m = Either(failing, other, 1) if share else Either(other, failing, 0)
+    assert failures(m).parts == ((Fraction(1, 10**6), 1),)
+    found, alone = m.epsilon("1e-5", 8).asked, failing.epsilon("1e-5", 8).asked
+    assert found.lower <= alone.upper
+    assert found.upper >= alone.lower
+    never = Either(Gaussian(5), failing, 1) if share else Either(failing, Gaussian(5), 0)
+    assert failures(never) is None
 
 
 def test_what_is_exact_at_one_end_alone_is_an_upper_bound():
