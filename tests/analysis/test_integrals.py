@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 import sympy
-from flint import arb
+from flint import acb, arb
 
 from symacct import laws
 from symacct.analysis import densities
@@ -23,6 +23,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.arithmetic.float64 import Float64Arithmetic
 from symacct.kernel.arithmetic.mp import MpmathArithmetic
+from symacct.kernel.errors import PrecisionError
 from symacct.kernel.symbols import x as X
 from symacct.mechanisms.pair import MixtureDirection, Overlap
 from tests.thinning import covering
@@ -242,3 +243,30 @@ def test_laws_of_which_one_is_alone_somewhere(question):
             assert beyond == arb("inf")
         else:
             assert beyond.overlaps(closed(question, [(1 - third / 2, arb(1))]))
+
+
+def test_an_integral_is_refused_once_its_evaluations_are_used_up(monkeypatch):
+    """flint looks at the limit between two rules, and takes what is left then as it is."""
+    count = 0
+
+    def kinked(z, analytic):
+        nonlocal count
+        count += 1
+        away = z - acb(arb(1) / 3)
+        if away.real.contains(0):
+            return acb("nan") if analytic else acb(abs(away.real), away.imag)
+        return away if away.real > 0 else -away
+
+    def asked():
+        return densities.integrate(kinked, arb(0), arb(1), arb(2) ** -95)
+
+    with precision(100):
+        value = asked()
+        needed = count
+        assert value.overlaps(arb(5) / 18)
+        monkeypatch.setattr(densities, "_MOST_EVALUATIONS", needed + 2)
+        assert asked().rad() < arb(2) ** -80
+        for allowed in (1, 2, needed // 9, needed // 2, needed - 20, needed):
+            monkeypatch.setattr(densities, "_MOST_EVALUATIONS", allowed)
+            with pytest.raises(PrecisionError, match="an integral: not resolved"):
+                asked()
