@@ -51,7 +51,7 @@ _TRANSFORM_SPARE_NATS = 3.0
 #: Nodes that share a line, whose points then cost one exponential each.
 _BLOCK_NODES = 16
 #: Lines that are looked at for a block, of which the one of the widest spacing is taken.
-_LINES_TRIED = 24
+_LINES_TRIED = 23
 #: The share of the widest strip that is used, so that roundings of its edge leave it inside.
 _STRIP_SHARE = 1 - 2.0**-20
 #: The table in float64 has the log u from −60 − s² to 90 in steps of 0.1.
@@ -297,7 +297,7 @@ class Lognormal:
         ends = (high - math.pi / 2) / self.s, (low + math.pi / 2) / self.s
         lines = [
             self._line(max(0.0, ends[0]) + share * (ends[1] - max(0.0, ends[0])), low, high, need)
-            for share in np.linspace(0.0, 1.0, _LINES_TRIED)[:-1] ** 2
+            for share in np.linspace(0.0, 1.0, _LINES_TRIED, endpoint=False) ** 2
         ]
         return max(lines, key=lambda line: line.spacing)
 

@@ -75,8 +75,9 @@ class _Tuning:
     search_bits: int = 80
     #: The precision, in bits, up to which a sum costs little more than at the search's.
     cheap_bits: int = 256
-    #: The precision, in bits, up to which an order is evaluated again where fewer do not resolve
-    #: it.
+    #: The precision, in bits, below which an order that is not resolved is evaluated again at twice
+    #: the bits. Wide balls from there on are compared as they are: what is found is as sound, and
+    #: maybe not proved the best.
     most_bits: int = 4096
     #: A search ends after so many orders that cannot be computed, if none could be.
     patience: int = 8

@@ -400,7 +400,8 @@ def _clipped(x: arb) -> arb:
 # is that of one direction, and its inverse that of the other (docs/proofs/directions.md, Lemma
 # directed-tests).
 
-#: The search ends at so many slopes.
+#: The searches for μ, and for the largest excess over G_μ, end at so many slopes, at each of which
+#: H is computed once: μ is then refused by a PrecisionError, and the excess is a wide ball.
 _MOST_SLOPES = 600
 #: The first cell is cut into so many, and slopes beyond lie about as near.
 _FIRST_CELLS = 8

@@ -293,7 +293,8 @@ def log_laplace_kl(gamma: Fraction, b: Fraction) -> float:
 
 #: The steps, in nats, in which the logarithm at a minimum is looked for, in turn.
 _LOG_STEPS = (2.0, 0.5, 0.1)
-#: The largest modulus of a logarithm from which another step is tried, in nats.
+#: The largest modulus of a logarithm from which another step is tried, in nats: what is asked at
+#: e^{±200}, and its square, are floats, which end at e^{709}.
 _LARGEST_LOG = 200.0
 
 

@@ -477,7 +477,7 @@ _WIDEST_ANGLE = 1.5
 #: in deviations. A plane that reaches so far from its middle is also what the nodes of a moment
 #: far out are estimated for, of which more than `_MOST_FAR_NODES` are refused.
 _STEERING_STEP, _STEERING_DEVIATIONS_OF_PLANE = 0.4, 8.5
-#: Bounds are worked out at this many bits.
+#: Bounds are worked out at this many bits, of fewer they are wider; `below` asks for 54 at least.
 _BOUND_BITS = 64
 #: The plane is cut at so many levels of X and Y, where arg m and arg n are bounded one by one.
 _LEVELS = 48
@@ -805,5 +805,5 @@ def below(ratio: Exact) -> Fraction:
         if (roots[0] ** 2, roots[1] ** 2) == (ratio.numerator, ratio.denominator):
             return Fraction(*roots)
     with ctx.workprec(_BOUND_BITS):
-        # Far more is taken off than the ball and its rounding to a float are wide.
+        # More is taken off than the ball, of 54 bits or more, and its rounding to a float are wide.
         return Fraction(float(BALL.number(ratio).sqrt()) * (1 - 2.0**-50))
