@@ -120,9 +120,10 @@ class Side:
     def evaluators_for(
         self, powers: tuple[Fraction, Fraction] | None, of_logarithm: bool
     ) -> tuple[Evaluator | None, ...]:
-        """The three exponents as functions of T or log T, and that of p^a q^b, (a, b) = `powers`.
+        """The three `exponents` and a log p + b log q as functions of T or log T, a, b = `powers`.
 
-        a + b = 1. The fourth is None without powers, or where a density is 0.
+        a + b = 1. Both densities are those of log T where it is the variable, with the factor T.
+        None for those that need a density that is 0 here, and for the fourth without powers.
         """
         logs = self.evaluators_of_logarithm if of_logarithm else self.evaluators
         if powers is None or None in self.logs:

@@ -720,7 +720,10 @@ class Shortfall:
 
     @cached_property
     def _terms(self) -> list[tuple[acb, acb]]:
-        """u and φ(u)^t u^{−2} du/(i dθ) at the nodes, which K does not enter."""
+        """u and φ(u)^t u^{−2} du/(i dθ) at the nodes of the upper half, of which the first is real.
+
+        K does not enter. They are remembered at the precision of who asks first, which is `bits`.
+        """
         nodes = [self._place(arb(self.plan.angle), arb(self.plan.step) * n) for n in self._numbers]
         values = self.law.values([u for u, _ in nodes], self._needs)
         return [

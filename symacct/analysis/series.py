@@ -146,7 +146,7 @@ def theta_at_0(sigma: arb) -> arb:
 
 
 def _directly(sigma: arb, x: Fraction) -> arb:
-    """log Θ(0)/Θ(x) in a ball by the sum over whole numbers, short for σ < ½; 0 < x <= ½.
+    """log Θ(0)/Θ(x) in a ball by the sum over whole numbers; 0 < x <= ½, and 0 < σ <= ½ for `_sum`.
 
     x²/(2σ²) − log(1 + Σ_{k>=1} e^{−k²/(2σ²)} (2 cosh(kx/σ²) − 2)/Θ(0))
 

@@ -253,7 +253,10 @@ class _Clones:
         return self.slope * (self.tail + before) + self.further * self.tail
 
     def _one_less(self) -> None:
-        """P[Bin(c, ½) >= k] = P[Bin(c−1, ½) >= k] + ½P[Bin(c−1, ½) = k−1]"""
+        """Go from c to c−1: the mass and the tail are then those of Bin(c−1, ½), k <= c−1.
+
+        P[Bin(c, ½) >= k] = P[Bin(c−1, ½) >= k] + ½P[Bin(c−1, ½) = k−1]
+        """
         while self.k > self.c - 1 and self.k:
             deadline.check()
             self.mass *= arb(self.k) / (self.c - self.k + 1)

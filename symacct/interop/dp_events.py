@@ -279,6 +279,11 @@ class Reading:
         self._read: dict[int, tuple[object, Node]] = {}
 
     def node(self, event: object, depth: int) -> Node:
+        """Read an event that lies `depth` events deep, by its class, or give what was read of it.
+
+        Readers call it for the events inside, one deeper. LimitError beyond the limit "depth", and
+        UnreadEventError for a class that is not on the whitelist.
+        """
         known = self._read.get(id(event))
         if known is None:
             limits.check("depth", depth, "DpEvent, nesting depth")

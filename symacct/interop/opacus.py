@@ -77,7 +77,11 @@ def to_opacus_history(node: Node) -> list[tuple[float, float, int]]:
 
 
 def _row(part: Node, count: object) -> tuple[float, float, int]:
-    """Write a part as (σ/Δ rounded down, q rounded up, steps); DomainError for another one."""
+    """Write Gaussian noise as (σ/Δ rounded down, q rounded up, steps), q = 1 without a sample.
+
+    DomainError for other parts, for Poisson samples of another relation than add/remove, and for
+    what is no number.
+    """
     what = "to_opacus_history"
     if not isinstance(count, int):
         raise DomainError(f"{what}: found the count {count}, needed a number")

@@ -297,8 +297,9 @@ def _probability(delta: Exact, printer: PaperPrinter) -> str:
 
 
 def _by_order(guarantee: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iterator[str]:
-    """Yield the conversion's formula, its order and what was given, and the curve.
+    """Yield the conversion's formula, its order and what was given, and the curve; ε <= ε(∞) at ∞.
 
+    Of a mechanism that may fail all of this is about the rest, with a row that says what δ is then.
     UnwrittenError for a conversion that has no formula of one order above 1.
     """
     m, conversion = guarantee.mechanism, named_conversion(guarantee.conversion)

@@ -346,7 +346,10 @@ class FixedSizeLaplace(SummedLoss):
     # --- float64: where to look
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
-        """Return the atoms and Gauss's nodes on [s/2, s], their mirror image, and the rest."""
+        """Return log of Q's masses, and the losses: on [s/2, s], of its mirror image, of the rest.
+
+        On [s/2, s] there are Gauss's nodes and then the atom at s. They serve all orders.
+        """
         s, gamma = float(self.shift), float(self.gamma)
         nodes, weights = legendre_floats(_LAPLACE_STEERING_POINTS)
         x = np.append(s * (3 + nodes) / 4, s)

@@ -157,8 +157,9 @@ def _(node: Sampling, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
 
 
 def _sampled(inner: RDPCurve, alpha: Order, gamma: Exact, removed: bool) -> Number:
-    """D_α(m‖q), or D_α(q‖m) if `removed`, m = (1−γ)q + γp, (p, q) the mechanism's laws below.
+    """D_α(m‖q), or D_α(q‖m) if `removed`, m = (1−γ)q + γp, p the mechanism's law with the record.
 
+    In nats, in balls; the larger value where either of two laws may be that with the record.
     OrderError where the laws are not known and it is no addition of one pair at a whole order >= 2.
     """
     if gamma == 0:

@@ -78,6 +78,10 @@ def read_object(line: bytes) -> Row | None:
 
 
 def _object(text: bytes) -> Row | None:
+    """The JSON object that the text is, its numbers as they were written, bare nan and inf as text.
+
+    None for anything else, for text after it, and for bytes that are no UTF-8.
+    """
     try:
         bare = _BARE.sub(_quoted, text.decode())
         row = json.loads(bare, parse_int=Number, parse_float=Number)
