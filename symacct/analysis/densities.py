@@ -231,19 +231,34 @@ def doublings(first: int) -> Iterator[int]:
 def sides(first: Kernel, second: Kernel) -> list[Side]:
     """The halves of all pieces on which a density is positive, from left to right."""
     halves: list[Side] = []
-    for low, high in pairwise(_all_cuts(first, second)):
+    for low, high in pairwise(sorted({*first.cuts, *second.cuts})):
         logs = [k.log if k.covers(low, high) else None for k in (first, second)]
         if any(log is not None for log in logs):
-            halves.extend(_halves(logs, low, high))
+            for piece in _pieces(logs, low, high):
+                halves.extend(_halves(*piece))
     return halves
 
 
-def _all_cuts(*kernels: Kernel) -> list[Cut]:
-    """The cuts of all kernels and their corners between these, rising."""
-    cuts = {cut for kernel in kernels for cut in kernel.cuts}
-    low, high = min(cuts), max(cuts)
-    inside = {c for kernel in kernels for c in corners(kernel.log) if low < c < high}
-    return sorted(cuts | inside)
+#: Both logarithms, None where a density is 0, and the ends of a piece.
+Piece = tuple[list[sympy.Expr | None], Cut, Cut]
+
+
+def _pieces(logs: list[sympy.Expr | None], low: Cut, high: Cut) -> Iterator[Piece]:
+    """A piece cut at all corners, with each Abs, Min and Max of lines replaced by what it is.
+
+    What is replaced may leave a line in another, as in |(|x| − 1)|, which has corners of its own.
+    """
+    inside = {c for log in logs if log is not None for c in corners(log) if low < c < high}
+    if inside:
+        for left, right in pairwise([low, *sorted(inside), high]):
+            yield from _pieces(logs, left, right)
+        return
+    middle = _middle(low, high)
+    settled = [log if log is None else _settled(log, middle) for log in logs]
+    if settled != logs:
+        yield from _pieces(settled, low, high)
+    else:
+        yield logs, low, high
 
 
 def corners(log: sympy.Expr) -> Iterator[Fraction]:
@@ -273,14 +288,17 @@ def _line(expression: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr] | None:
     return (slope, rest) if is_known else None
 
 
-def _halves(logs: Iterable[sympy.Expr | None], low: Cut, high: Cut) -> list[Side]:
-    """Both halves of a piece: from its middle, or from 1 inside its finite end, or from 0."""
+def _middle(low: Cut, high: Cut) -> Fraction:
+    """The middle of a piece, or 1 inside its finite end, or 0."""
     if low == -INFINITY:
-        middle = Fraction(0) if high == INFINITY else Fraction(high) - 1
-    else:
-        middle = Fraction(low) + 1 if high == INFINITY else Fraction(low + high) / 2
-    settled = [log if log is None else _settled(log, middle, low, high) for log in logs]
-    return [_half(settled, middle, end, sign) for end, sign in ((low, 1), (high, -1))]
+        return Fraction(0) if high == INFINITY else Fraction(high) - 1
+    return Fraction(low) + 1 if high == INFINITY else Fraction(low + high) / 2
+
+
+def _halves(logs: list[sympy.Expr | None], low: Cut, high: Cut) -> list[Side]:
+    """Both halves of a piece, from its middle."""
+    middle = _middle(low, high)
+    return [_half(logs, middle, end, sign) for end, sign in ((low, 1), (high, -1))]
 
 
 def _half(logs: list[sympy.Expr | None], middle: Fraction, end: Cut, sign: int) -> Side:
@@ -303,15 +321,15 @@ def _half(logs: list[sympy.Expr | None], middle: Fraction, end: Cut, sign: int) 
     return Side((first, second), extent)
 
 
-def _settled(log: sympy.Expr, middle: Fraction, low: Cut, high: Cut) -> sympy.Expr:
-    """Replace each Abs, Min and Max of lines by what it is on a piece without corners inside."""
+def _settled(log: sympy.Expr, middle: Fraction) -> sympy.Expr:
+    """Replace each Abs, Min and Max of lines, as it stands, by what it is about the middle.
+
+    What holds another that is not settled yet is left, as its corners are not known.
+    """
     at = sympy.Rational(middle.numerator, middle.denominator)
 
     def plain(node: sympy.Expr) -> sympy.Expr:
-        """Settle the Abs, Min or Max at the top of a formula, its arguments first."""
-        if not node.args:
-            return node
-        node = node.func(*map(plain, node.args))
+        """Settle the Abs, Min or Max at the top of a formula, or else what stands in it."""
         if isinstance(node, sympy.Abs) and _line(node.args[0]):
             return node.args[0] if node.args[0].xreplace({symbols.x: at}) >= 0 else -node.args[0]
         if isinstance(node, sympy.Min | sympy.Max) and all(
@@ -320,7 +338,7 @@ def _settled(log: sympy.Expr, middle: Fraction, low: Cut, high: Cut) -> sympy.Ex
             best = max if isinstance(node, sympy.Max) else min
             first = node.args[0]
             return best(node.args, key=lambda u: (u - first).xreplace({symbols.x: at}).expand())
-        return node
+        return node.func(*map(plain, node.args)) if node.args else node
 
     return plain(log)
 
