@@ -361,13 +361,13 @@ class Germ:
         return -(-self).supremum()
 
     def supremum(self) -> arb:
-        """An upper bound for all y >= start."""
+        """An upper bound for all y >= start; where the end's sign is not known, that of either."""
         if self.power == 0:
             return self.high
         at_start = _times(self.high, self.start ** ball(self.power))
-        if self.high > 0:
-            return _INFINITE if self.power > 0 else at_start
-        return at_start if self.power > 0 else _ZERO
+        if self.high <= 0:
+            return at_start if self.power > 0 else _ZERO
+        return _INFINITE if self.power > 0 else at_start.max(_ZERO)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Pairs of densities: certified integrals against closed forms and against mpmath's quadrature."""
 
+import math
 from fractions import Fraction
 
 import mpmath
@@ -463,6 +464,21 @@ def test_a_germ_bounds_the_function_and_its_derivative(text, start):
                 slack = abs(value) * MP.mpf(10) ** -10
                 assert as_mpf(germ.low) * scale <= value + slack
                 assert value <= as_mpf(germ.high) * scale + slack
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_slope_of_unknown_sign_proves_nothing(sign):
+    """2 is above or below the slope √2·n/10⁶⁰ by less than the balls can tell."""
+    rate = sympy.sqrt(2) * sympy.Rational(math.isqrt(2 * 10**120) + (sign < 0), 10**60)
+    assert sign * (2 - rate) > 0
+    law = Density(sympy.exp(-rate * X), [0, "inf"], mass="any")
+    pair = DistributionPair(laws.Exponential(1), law)
+    if sign > 0:  # D_2 is log(1/(√2·n/10⁶⁰·(2 − √2·n/10⁶⁰)))
+        with pytest.raises(PrecisionError, match="found no proof"):
+            pair.divergence(2)
+    germ = evaluator((rate - 2) * T, T)(Germs(arb(2)).variable()).value
+    assert germ.supremum() == INFINITY
+    assert germ.infimum() == -INFINITY
 
 
 def as_mpf(x):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from flint import acb, arb
 
 from symacct.analysis.jets import Jet
-from tests.remainders.rows import FEW, few_bits, mp, normal, number, row
+from tests.remainders.rows import FEW, few_bits, mp, normal, number, refused, row
 
 
 @row("analysis.sampled_laplace:the upper half")
@@ -58,3 +58,21 @@ def suprema_to_few_bits(m):
         value=lambda _, y: 1 - 1 / y,
     )
     yield m._end(side, 2)[1], 1
+
+
+@row("analysis.jets:germs at infinity", "supremum")
+def suprema_of_germs(m):
+    """The largest c·y^p for y >= 2, of a known c, and where a ball does not show its sign."""
+
+    def of(power, end):
+        return m.Germ(arb(2), Fraction(power), end, end).supremum()
+
+    for power, end, top in ((1, -3, -6), (-1, 3, 1.5), (-1, -3, 0), (0, 3, 3), (0, -3, -3)):
+        yield of(power, arb(end)), top
+    for end in (arb(3), arb(0, 0.25), arb(-0.125, 0.25), arb(0.125, 0.25)):
+        yield refused(of(1, end))
+    # The end may be any number of the ball.
+    for end in (0, 0.25):
+        yield of(-1, arb(0, 0.25)), end / 2
+    for end in (arb(-0.25, 0.25), arb(-0.125, 0.25)):
+        yield of(-1, end), 0
