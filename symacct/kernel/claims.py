@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,16 @@ class Adjacency:
             f"{what}: found {names} together, needed one neighbouring relation",
             remedy=remedy if added is not None and replaced is not None else "",
         )
+
+
+def common_adjacency(adjacencies: Iterable[Adjacency], what: str) -> Adjacency:
+    """The pairs of datasets that belong to all of the relations, in whatever order they come.
+
+    AdjacencyError, about `what`, if they have no pair in common.
+    """
+    # What leaves the relation open comes last: the others say for which one it is read.
+    ordered = sorted(adjacencies, key=lambda one: one.relation is Relation.EITHER)
+    return reduce(lambda met, other: met.meet(other, what), ordered, ordered[0])
 
 
 EITHER = Adjacency()
@@ -374,9 +385,7 @@ def infer(subject: str, stated: Claim, premises: Iterable[Claim], monotone: bool
     relations = [premise.adjacency for premise in premises]
     if stated.adjacency.relation is not Relation.EITHER or not relations:
         relations.append(stated.adjacency)
-    adjacency = relations[0]
-    for other in relations[1:]:
-        adjacency = adjacency.meet(other, subject)
+    adjacency = common_adjacency(relations, subject)
     premises = tuple(narrowed_claim(premise, adjacency) for premise in premises)
     kinds = [stated.kind, *(p.kind for p in premises)]
     # A claim that rests on a refuted statement bounds nothing either.

@@ -18,6 +18,7 @@ from symacct.kernel.claims import (
     Claim,
     Kind,
     combine,
+    common_adjacency,
     narrowed_claim,
     together,
     why_no_one_way,
@@ -202,9 +203,7 @@ class Compose(Operation):
         subject = "Compose"
         adjacency: Adjacency = EITHER
         if self.terms:
-            adjacency, *rest = {part.claim.adjacency for part in self.terms}
-            for other in rest:
-                adjacency = adjacency.meet(other, subject)
+            adjacency = common_adjacency({part.claim.adjacency for part in self.terms}, subject)
         if why_no_one_way((part.attained for part in self.terms), TYPICAL_ORDER):
             return super()._infer()
         kind = combine((narrowed_claim(part.claim, adjacency).kind for part in self.terms), subject)

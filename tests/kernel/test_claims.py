@@ -1,7 +1,7 @@
 """The one inference rule, adjacency's meeting rule, orders, and what each theorem states."""
 
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 
 import pytest
 
@@ -14,6 +14,7 @@ from symacct import (
     Curve,
     DomainError,
     Gaussian,
+    GroupPrivacy,
     Kind,
     Laplace,
     NoisyMax,
@@ -38,6 +39,7 @@ from symacct.kernel.claims import (
     Relation,
     adjacency,
     combine,
+    common_adjacency,
     infer,
     kind,
 )
@@ -130,6 +132,32 @@ def test_adjacencies_meet_in_what_both_speak_of(a, b):
         assert a.meet(b, "test") == Adjacency(
             Relation.REPLACE_ONE, min(add.group // 2, replace.group)
         )
+
+
+@pytest.mark.parametrize("three", list(product(GROUPS, repeat=3)))
+def test_the_order_in_which_adjacencies_meet_does_not_matter(three):
+    met = set()
+    for ordered in permutations(three):
+        try:
+            met.add(common_adjacency(ordered, "test"))
+        except AdjacencyError:
+            met.add(None)
+    assert len(met) == 1
+
+
+def test_a_part_that_leaves_the_relation_open_goes_with_groups_and_replacements():
+    parts = [
+        Gaussian(1),
+        GroupPrivacy(PoissonSubsample(Gaussian(2), "1/3"), 2),
+        SubsampleWithoutReplacement(Gaussian(3), "1/3"),
+    ]
+    for first, second, third in permutations(parts):
+        claim = (first + second + third).claim
+        assert (claim.adjacency, claim.kind) == (REPLACE, UPPER)
+    claims = [part.claim for part in parts]
+    assert {infer("test", Claim(UPPER), each, True).adjacency for each in permutations(claims)} == {
+        REPLACE
+    }
 
 
 def test_a_set_of_orders_holds_what_it_says():
