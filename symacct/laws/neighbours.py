@@ -633,7 +633,8 @@ class AnyPure(ResponseLaws):
     @property
     def masses(self) -> Masses:  # type: ignore[override]
         """The masses of randomized response with p = e^ε/(1 + e^ε), as SymPy expressions."""
-        return two_answers(1 / (1 + sympy.exp(-expression(self.pure))))
+        p, q = (1 / (1 + sympy.exp(x)) for x in (-expression(self.pure), expression(self.pure)))
+        return (p, q), (q, p)  # 1 − p would take as many bits as e^ε has
 
     def truth_probability(self, ctx: Arithmetic) -> Number:
         """e^ε/(1+e^ε)"""

@@ -38,7 +38,7 @@ from symacct.profile.roots import (
     before_the_end,
     bits_for,
     crossing,
-    decided_by_digits,
+    decided,
     float_of,
     precisions,
     undecided,
@@ -542,6 +542,10 @@ _FORMS: tuple[tuple[Callable[[Runs, bool], Value | None], Proof], ...] = (
 # δ(ε) and ε(δ) where D(y) is a closed form or a finite sum.
 
 
+#: A value of so many digits that does not tell whether it is above a bound is taken for that.
+_TELLING_DIGITS = 40
+
+
 @dataclass(eq=False)
 class ClosedForm:
     """A closed form strategy knows D as a function of y.
@@ -568,13 +572,19 @@ class ClosedForm:
         return at_digits(lambda: self.value(y()), digits, lambda: f"δ at ε = {float_of(y):.6g}")
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
-        """Decide if D(y) is at most the bound, by values of few digits first."""
+        """Decide if D(y) is at most the bound, by values of few bits first.
 
-        def roughly(digits: float) -> arb:
-            with ctx.workprec(bits_for(digits)):
-                return self.value(y())
-
-        return decided_by_digits(roughly, bound)
+        More are tried where cancelling took all digits: a D(0) may be of any size.
+        """
+        for bits in precisions(0):
+            with ctx.workprec(bits):
+                value, most = self.value(y()), bound()
+                answer, known = decided(value, most), accuracy(value)
+            if answer is not None or known > min(accuracy(most), _TELLING_DIGITS):
+                return answer
+            if bits > bits_for(_TELLING_DIGITS) and not most > 0:
+                return None
+        return None
 
     def root(self, delta: Fraction, digits: float) -> arb:
         """Enclose the root of D = δ between points at which balls decide, at growing precision.

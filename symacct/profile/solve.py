@@ -172,7 +172,7 @@ class CompositionProfile:
                 end = self.runs.beyond_largest_loss(at)
                 if end is None:
                     return self._proved(digits, lambda way: way.delta(y, digits))
-                is_tie = bits >= _TIE_BITS and self.runs.may_be_largest(at)
+                is_tie = bits >= _TIE_BITS and end.is_finite() and self.runs.may_be_largest(at)
                 if end.is_exact() or accuracy(end) >= digits or is_tie:
                     self.proof = LARGEST_LOSS
                     return end

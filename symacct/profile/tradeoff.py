@@ -37,8 +37,8 @@ from symacct.profile.solve import CompositionProfile
 
 #: An answer has so many bits less than flint's precision.
 _SPARE_BITS = 24
-#: The search ends with a PrecisionError at so many points.
-_MOST_POINTS = 400
+#: The search ends with a PrecisionError at so many points, or at slopes of so many octaves.
+_MOST_POINTS, _MOST_OCTAVES = 400, 2**18
 #: Two ends are as near as balls tell where they are so many radii apart.
 _RADII_APART = 4
 #: From so many points on every other one halves a cell: where H bends, lines are slow.
@@ -223,9 +223,9 @@ def best_test(height: HockeySticks, alpha: Fraction, below: HockeySticks) -> Tan
     ones as long as it is large: where it is tiny it takes long.
     """
     octave, step = 0, 1
-    while Fraction(2) ** octave <= 1 / (8 * alpha):
+    while (slope := _power_of_two(octave)) <= 1 / (8 * alpha):
         deadline.check()
-        if height(Fraction(2) ** octave) < arb(1) / 8:
+        if height(slope) < arb(1) / 8:
             return TangentSearch(height, alpha, below, offset=1, first=octave)
         octave, step = octave + step, 2 * step
     return TangentSearch(height, alpha, below)
@@ -325,13 +325,18 @@ class TangentSearch:
 
     def _surround(self) -> None:
         """Add points at growing ratios, until there are two on either side of the best."""
-        self._add(Fraction(2) ** self.first)
+        self._add(_power_of_two(self.first))
         for side in (1, -1):
             power, step, beyond = self.first, 1, 0
             while beyond < 2:
                 deadline.check()
                 power, step = power + side * step, 2 * step
-                self._add(Fraction(2) ** power)
+                if abs(power) > _MOST_OCTAVES:
+                    raise PrecisionError(
+                        f"found the best test at a slope beyond 2^{side * _MOST_OCTAVES}, needed "
+                        "one nearer to 1, as more noise has"
+                    )
+                self._add(_power_of_two(power))
                 beyond = len(self.points) - 1 - self._best() if side > 0 else self._best() - 1
 
     # Proved in docs/proofs/currencies.md, Lemma best-threshold.
@@ -359,7 +364,7 @@ class TangentSearch:
 
         above = min(map(most, (u.x, meet, v.x)), key=methodcaller("upper"))
         if v.x > _RATIO_OF_FAR_SLOPES * u.x:
-            return above, u.x * Fraction(2) ** (_octaves(v.x / u.x) // 2)
+            return above, u.x * _power_of_two(_octaves(v.x / u.x) // 2)
         is_late = len(self.points) > _POINTS_BEFORE_HALVING and len(self.points) % 2
         return above, middle if is_late else meet
 
@@ -377,6 +382,11 @@ class TangentSearch:
 def _slope(u: TangentPoint, v: TangentPoint) -> arb:
     """Compute the slope of the chord between two points."""
     return (v.value - u.value) / ball(v.x - u.x)
+
+
+def _power_of_two(octave: int) -> Fraction:
+    """Return 2^octave by a shift, which is sooner than a power of many octaves."""
+    return Fraction(1 << octave) if octave >= 0 else Fraction(1, 1 << -octave)
 
 
 def _octaves(ratio: Fraction) -> int:

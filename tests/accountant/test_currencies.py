@@ -337,3 +337,16 @@ def test_a_rho_that_few_bits_do_not_tell_is_not_said_to_be_infinite(scale):
     found = Laplace(scale).tcdp(2)
     loss = 1 / Fraction(scale)
     assert loss - 1 <= Fraction(found.rounded_up()) <= loss * (1 + Fraction(1, 10**8))
+
+
+def test_answers_of_a_great_loss_keep_their_digits():
+    """f(a) = e^{−ε}(1 − a), as δ(0) = 1 − 2/(1 + e^ε) has no digit less than 1 of some bits."""
+    error = PureDP(10_000).tradeoff("1e-6", digits=9)
+    assert str(error) == "1.13548272e-4343"
+    assert holds(error, MP.exp(-10_000) * (1 - number("1e-6")), 9)
+
+
+def test_a_test_of_a_slope_beyond_all_bits_is_refused_in_one_line():
+    for m in (PureDP(10**6), Gaussian("1e-3"), DiscreteGaussian("1e-3")):
+        with pytest.raises(PrecisionError, match="the best test at a slope beyond 2\\^-262144"):
+            m.tradeoff("1e-6")

@@ -8,7 +8,7 @@ from flint import arb, ctx
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from symacct import DistributionPair, RandomizedResponse, parse
+from symacct import DistributionPair, PureDP, RandomizedResponse, parse
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
@@ -260,3 +260,9 @@ def test_many_runs_of_two_losses_that_no_float_tells_apart(sign):
     kept = (1 - lost) ** k  # of P: what is apart of the two losses changes D by less than 1e-16
     known = 1 - kept + kept * Fraction(99, 100) - Fraction(1, 100)
     assert abs(known - Fraction(found.rounded_up())) < Fraction(1, 10**9)
+
+
+def test_an_epsilon_beside_a_loss_of_any_size_is_found():
+    """δ(ε) = tanh(s/2) − (e^ε − 1)/(1 + e^s): bits are lost before δ(0) shows."""
+    found = PureDP("1e-100").epsilon("1e-101", digits=8, conversion="exact").epsilon
+    assert abs(to_fraction(found.upper) / Fraction("8e-101") - 1) < Fraction(1, 10**7)

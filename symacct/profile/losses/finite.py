@@ -260,6 +260,8 @@ class Atoms(Part):
         return sum(terms, self.mass_at_infinity_in_balls(reverse))
 
     def largest(self, reverse: bool) -> arb:
+        if (known := self.exact_largest(reverse)) is not None:
+            return BALL.number(known)
         are_alike = (p == q for p, q in self.laws if p != 0 and q != 0)  # which no ball proves
         most = arb("-inf")
         for is_alike, (_, loss) in zip(are_alike, self.weighted_losses(), strict=True):
