@@ -339,6 +339,19 @@ def test_a_rho_that_few_bits_do_not_tell_is_not_said_to_be_infinite(scale):
     assert loss - 1 <= Fraction(found.rounded_up()) <= loss * (1 + Fraction(1, 10**8))
 
 
+@pytest.mark.parametrize("epsilon", ["1e-3", "1e-30"])
+def test_a_rho_that_orders_without_number_would_tell_is_an_upper_bound(epsilon):
+    """ε(α)/α is nearly ε²/8 at all orders up to 1/ε, and never above it."""
+    for found in (ExponentialMechanism(epsilon).zcdp(), ExponentialMechanism(epsilon).tcdp(4)):
+        assert found.claim.kind is Kind.UPPER
+        square = Fraction(epsilon) ** 2
+        assert (
+            Fraction("0.12499") * square
+            < independent.fraction(found.upper)
+            < Fraction(".1251") * square
+        )
+
+
 def test_answers_of_a_great_loss_keep_their_digits():
     """f(a) = e^{−ε}(1 − a), as δ(0) = 1 − 2/(1 + e^ε) has no digit less than 1 of some bits."""
     error = PureDP(10_000).tradeoff("1e-6", digits=9)

@@ -21,7 +21,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Kind, combine
-from symacct.kernel.errors import AssumptionError, DomainError, PrecisionError, SoundnessError, echo
+from symacct.kernel.errors import AssumptionError, DomainError, SoundnessError, echo
 from symacct.kernel.evaluation import NodeCurve, as_decimal, in_fractions
 from symacct.kernel.exact import INFINITY, Numeric, Order
 from symacct.kernel.node import Node, as_node
@@ -30,8 +30,9 @@ from symacct.kernel.parameters import above_one
 from symacct.kernel.sums.balls import ball
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
+from symacct.profile.tradeoff import is_narrow
 
-#: ε(α)/α is looked at this many orders before the search gives up with a PrecisionError.
+#: ε(α)/α is looked at this many orders before the search ends with an upper bound.
 _MOST_ORDERS = 5_000
 #: The search computes with this many times the bits of the answer: K = (α−1)ε(α) at orders next to
 #: 1, and chords of cells next to a maximum, lose some. Balls stay sound whatever it is.
@@ -43,7 +44,8 @@ def zcdp(m: Node, digits: int = 10) -> Bound:
     """Find the smallest ρ with ε(α) <= ρα for every α > 1: ρ-zCDP, rounded up.
 
     It is ε(1), to any digits, for most noise and its sums; else the largest ε(α)/α is searched
-    for, and proved. It is of kind `upper` for a sum or a sample that is bounded by its parts.
+    for, and proved. It is of kind `upper` for a sum or a sample that is bounded by its parts, and
+    where orders without number would have to be tried for the digits.
     Raises AssumptionError where no finite one is known, for which `tcdp` is, and SoundnessError for
     a lower bound.
 
@@ -104,10 +106,11 @@ def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
                 return arb.nan(), claim
             if last <= node.steepest_up_to:
                 return _at_one(node), claim
-            return _largest(curve, last - 1, digits), claim
+            rho, kind = _largest(curve, last - 1, digits)
+            return rho, replace(claim, kind=combine([kind, claim.kind], "tcdp"))
 
-    rho = certified_number(value, digits, f"tcdp of {echo(m)}")
-    return bound(_short(rho, node, last), claim.kind)
+    found = certified_number(value, digits, f"tcdp of {echo(m)}")
+    return bound(_short(found, node, last), found.claim.kind)
 
 
 def _short(enclosure: Enclosure, node: Node, last: Order) -> Enclosure:
@@ -146,7 +149,8 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
         if not curve(2) > 0:
             return pure.union(arb(0)), Kind.EXACT
         # Beyond the last order ε(∞) says ε(2)/2, which chords of a mere bound may be below.
-        return _largest(curve, _last(curve, pure), digits).max(curve(2) / 2), Kind.EXACT
+        largest, kind = _largest(curve, _last(curve, pure), digits)
+        return largest.max(curve(2) / 2), kind
     if isinstance(node, Compose):
         parts = [
             (count, _everywhere(part, accountant, digits)) for part, count in node.terms.items()
@@ -180,10 +184,11 @@ class _Point(NamedTuple):
     cgf: arb
 
 
-def _largest(curve: NodeCurve, last: Fraction, digits: int) -> arb:
+def _largest(curve: NodeCurve, last: Fraction, digits: int) -> tuple[arb, Kind]:
     """Enclose the largest ε(1+λ)/(1+λ) over 0 < λ <= last, by halving cells where it may be.
 
-    It is enclosed to `digits` + 2 digits; PrecisionError after `_MOST_ORDERS` orders.
+    It is enclosed to `digits` + 2 digits, or as balls can tell; after `_MOST_ORDERS` orders it is
+    bounded from above by the largest cell.
     """
 
     def point(lam: Fraction) -> _Point:
@@ -194,16 +199,13 @@ def _largest(curve: NodeCurve, last: Fraction, digits: int) -> arb:
     best, cells = start.ratio.max(end.ratio), [_ChordCell(start, end)]
     for _ in range(_MOST_ORDERS):
         widest = heapq.heappop(cells)
-        if widest.most <= best or widest.most - best <= best * arb(10) ** -(digits + 2):
-            return best.union(best.max(widest.most))
+        if widest.most <= best or is_narrow(best, widest.most, best * arb(10) ** -(digits + 2)):
+            return best.union(best.max(widest.most)), Kind.EXACT
         middle = point(widest.middle)
         best = best.max(middle.ratio)
         for cell in (_ChordCell(widest.left, middle), _ChordCell(middle, widest.right)):
             heapq.heappush(cells, cell)
-    raise PrecisionError(
-        f"the largest ε(α)/α: {digits} digits not reached at {_MOST_ORDERS:,} orders",
-        remedy="ask for fewer",
-    )
+    return best.max(cells[0].most).upper(), Kind.UPPER
 
 
 class _ChordCell:
