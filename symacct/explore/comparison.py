@@ -14,12 +14,12 @@ from symacct.explore.grids import axis_values
 from symacct.export.cards import grid
 from symacct.export.description import KIND_LABELS, about, kind_label
 from symacct.kernel import limits
-from symacct.kernel.accountant import Accountant, time_words
+from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee, format_shared, order_text
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import conversions
-from symacct.kernel.deadline import Budget, progress
+from symacct.kernel.deadline import Budget, progress, time_words
 from symacct.kernel.errors import (
     DomainError,
     NoNumberError,

@@ -24,12 +24,12 @@ from symacct.explore.plots import FPRS, roc
 from symacct.export.cards import grid
 from symacct.export.description import about, is_open, neighbours, pictured, sensitivity
 from symacct.kernel import arguments, limits
-from symacct.kernel.accountant import certified_number, refuse_symbols, time_words
+from symacct.kernel.accountant import certified_number, refuse_symbols
 from symacct.kernel.answer import Bound, bound, from_ball, given, rational_text, to_fraction
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Adjacency, Claim, Kind, Relation
-from symacct.kernel.deadline import Budget
+from symacct.kernel.deadline import Budget, time_words
 from symacct.kernel.errors import (
     AssumptionError,
     DomainError,

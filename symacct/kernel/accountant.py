@@ -31,7 +31,14 @@ from symacct.kernel.arithmetic.ball import doubled, precision
 from symacct.kernel.claims import Claim, Kind
 from symacct.kernel.conversion import BEST, Conversion, OrderOne, WholeProfile
 from symacct.kernel.conversion import proved as proved_conversion
-from symacct.kernel.deadline import Budget, progress, tell_so_far
+from symacct.kernel.deadline import (
+    Budget,
+    more_time,
+    nothing_in_time,
+    progress,
+    tell_so_far,
+    time_words,
+)
 from symacct.kernel.epsilon_delta import (
     EXACT_IS_LARGER,
     EpsilonDelta,
@@ -45,7 +52,6 @@ from symacct.kernel.errors import (
     CurveAloneError,
     DomainError,
     InfiniteError,
-    LimitError,
     SoundnessError,
     SymacctError,
     echo,
@@ -108,8 +114,6 @@ class _Schedule:
     rough_digits: int = 2
     #: Significant digits of a bound by a few orders, which is not the best one.
     few_order_digits: int = 4
-    #: A note proposes so many times the seconds that were not enough.
-    more_time_factor: int = 3
 
 
 _SCHEDULE = _Schedule()
@@ -215,9 +219,7 @@ class _Search(Generic[_T]):
         # That no finite answer is true says more than that no order gives one.
         if isinstance(refusal, InfiniteError) or (refusal is not None and order_refusal is None):
             raise refusal
-        raise order_refusal or LimitError(
-            f"found nothing that is {time_words()}; needed more time, {_more_time()}"
-        )
+        raise order_refusal or nothing_in_time()
 
     def _others(self, has_profile: bool) -> _T | None:
         """The smallest bound of `ways.others`, which are about few expressions; None for none."""
@@ -288,16 +290,6 @@ def _attempt(question: Callable[[], _S | None]) -> tuple[_S | None, SymacctError
         return None, error
 
 
-def time_words() -> str:
-    """The words for what the question's time allowed, or did not allow."""
-    return f"computed within {limits.current().seconds} s"
-
-
-def _more_time() -> str:
-    """The seconds that a note proposes, in words."""
-    return f"{_SCHEDULE.more_time_factor * limits.current().seconds} seconds"
-
-
 def _unknown_reason(error: SymacctError) -> str:
     """Why the true number is not known, without the error's remedy, which was already taken."""
     if isinstance(error, CurveAloneError):
@@ -362,7 +354,7 @@ def noted(g: Guarantee, note: str) -> Guarantee:
 def may_be_smaller(g: Guarantee) -> str:
     """A note that more time may prove a smaller number, and how it is given."""
     return (
-        f"this is what is {time_words()}; {_more_time()} may prove a smaller {g.letter}, and "
+        f"this is what is {time_words()}; {more_time()} may prove a smaller {g.letter}, and "
         f"conversion {TRUE} runs to its end"
     )
 

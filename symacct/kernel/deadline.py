@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
-from symacct.kernel.errors import ipython_shell
+from symacct.kernel import limits
+from symacct.kernel.errors import LimitError, ipython_shell
 from symacct.kernel.memory import new_lock
 
 # --- the end
@@ -158,6 +159,45 @@ class Budget:
         with suppress(OutOfTimeError), within(max(float(share) * self.remaining(), least_seconds)):
             return question()
         return None
+
+
+#: More time that is proposed is so many times the seconds that were not enough.
+_MORE_TIME_FACTOR = 3
+
+
+def time_words() -> str:
+    """The words for what the question's time allowed, or did not allow."""
+    return f"computed within {limits.current().seconds} s"
+
+
+def more_time() -> str:
+    """The seconds that a note proposes, in words."""
+    return f"{_MORE_TIME_FACTOR * limits.current().seconds} seconds"
+
+
+def nothing_in_time(where: str = "") -> LimitError:
+    """The refusal of a question of which nothing was proved in time."""
+    return LimitError(
+        f"found nothing that is {time_words()}; needed more time, {more_time()}", where=where
+    )
+
+
+@contextmanager
+def one_question(what: str) -> Iterator[None]:
+    """Limits the decorated function, a question of one number, to `limits(seconds=…)`.
+
+    LimitError at their end. One that is asked within a shorter time of another ends with that one,
+    by its OutOfTimeError. Its progress is shown.
+    """
+    seconds = limits.current().seconds
+    is_part = remaining() <= seconds
+    try:
+        with progress(what), within(seconds):
+            yield
+    except OutOfTimeError:
+        if is_part:
+            raise
+        raise nothing_in_time(what) from None
 
 
 # --- progress

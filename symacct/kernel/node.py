@@ -27,7 +27,7 @@ from symacct.kernel.claims import (
     check_types,
     combine,
 )
-from symacct.kernel.deadline import progress
+from symacct.kernel.deadline import one_question, progress
 from symacct.kernel.errors import DomainError, SoundnessError, echo
 from symacct.kernel.exact import (
     INFINITY,
@@ -384,7 +384,7 @@ class Node(Interned, NodeQuestions):
     def rdp(
         self, alpha: OrderArray, digits: int = 30, by: By = None, engine: str = "ball"
     ) -> np.ndarray: ...
-    @progress("rdp")
+    @one_question("rdp")
     def rdp(
         self,
         alpha: Numeric | OrderArray,
@@ -405,10 +405,12 @@ class Node(Interned, NodeQuestions):
         """
         return accountant.default_accountant(engine).rdp(self, alpha, by=by, digits=digits)
 
+    @one_question("cgf")
     def cgf(self, lam: Numeric, digits: int = 30, by: By = None, engine: str = "ball") -> Enclosure:
         """The CGF K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0, or for λ = −1 if ε(1) is finite."""
         return accountant.default_accountant(engine).cgf(self, lam, by=by, digits=digits)
 
+    @one_question("lower_bound")
     def lower_bound(self, alpha: Numeric, digits: int = 30, engine: str = "ball") -> Enclosure:
         """The best known lower bound of ε(α); never a guarantee."""
         return accountant.default_accountant(engine).lower_bound(self, alpha, digits=digits)
@@ -458,6 +460,7 @@ class Node(Interned, NodeQuestions):
             self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
+    @one_question("lower_epsilon")
     def lower_epsilon(self, delta: Numeric, digits: int = 30) -> Enclosure:
         """A proved lower bound of the true ε(δ), which is never a guarantee.
 
@@ -471,6 +474,7 @@ class Node(Interned, NodeQuestions):
         """
         return accountant.default_accountant().lower_epsilon(self, delta, digits)
 
+    @one_question("lower_delta")
     def lower_delta(self, epsilon: Numeric, digits: int = 30) -> Enclosure:
         """A proved lower bound of the true δ(ε); see `lower_epsilon`."""
         return accountant.default_accountant().lower_delta(self, epsilon, digits)

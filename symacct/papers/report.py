@@ -30,7 +30,6 @@ from symacct.kernel.accountant import (
     asked_of,
     default_accountant,
     notes_lower_bound,
-    time_words,
 )
 from symacct.kernel.answer import (
     Bound,
@@ -43,7 +42,7 @@ from symacct.kernel.answer import (
 )
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
-from symacct.kernel.deadline import Budget, progress
+from symacct.kernel.deadline import Budget, progress, time_words
 from symacct.kernel.errors import DomainError, SymacctError
 from symacct.kernel.exact import Numeric, text
 from symacct.kernel.memory import cached_property

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import importlib
+import inspect
 import math
 import os
 import sys
@@ -18,7 +20,10 @@ import pytest
 import symacct as sa
 from symacct.kernel import deadline
 from symacct.kernel.accountant import Accountant
+from symacct.kernel.attached import ANNOUNCED
 from symacct.kernel.deadline import OutOfTimeError
+from symacct.kernel.limits import _in_force as in_force
+from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import legendre
 
 LATE = 0.5  # seconds of processor time beyond the end
@@ -178,6 +183,79 @@ def test_every_way_ends_soon_after_its_time_and_forgets_nothing_it_needs(way: st
         assert time.thread_time() - began < seconds + LATE
     assert given_up > 0
     assert str(question(accountant, sa.parse(text))) == str(question(Accountant(), sa.parse(text)))
+
+
+#: What a question is asked about, by the name of its parameter.
+ASKED = {"alpha": "1/2", "lam": 7, "delta": "1e-6", "epsilon": 1, "omega": 4, "target": "python"}
+#: Other values where a parameter means another thing.
+OF_QUESTION: dict[str, dict[str, object]] = {
+    **{key: {"alpha": 8} for key in ["rdp", "lower_bound"]},
+    **{key: {"delta": "1e-6"} for key in ["optimum", "report", "statement"]},
+    "expansion": {"variable": "alpha", "alpha": 8},
+}
+PUBLIC = sorted(
+    name
+    for name in {*vars(Node), *(name for names in ANNOUNCED["Node"].values() for name in names)}
+    if not name.startswith("_") and inspect.isfunction(getattr(Node, name))
+)
+#: A question of one number says so; (ε, δ) have a search of their own (tests/kernel/test_best.py).
+NUMBERS = [
+    name
+    for name in PUBLIC
+    if str(inspect.signature(getattr(Node, name)).return_annotation).split(" ")[0]
+    in ("Enclosure", "Bound", "ErrorBound")
+]
+
+
+def asked_of(m: sa.Node, name: str) -> object:
+    """The answer of a node to its question of this name."""
+    parameters = inspect.signature(getattr(Node, name)).parameters.values()
+    needed = {x.name for x in parameters if x.default is x.empty} & ASKED.keys()
+    how = {key: ASKED[key] for key in needed} | OF_QUESTION.get(name, {})
+    return getattr(m, name)(**how)
+
+
+def test_these_are_the_questions_of_one_number() -> None:
+    lower = ["lower_bound", "lower_delta", "lower_epsilon"]
+    assert ["cgf", "gdp", *lower, "rdp", "tcdp", "tradeoff", "zcdp"] == NUMBERS
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_question_of_one_number_ends_with_its_time_in_one_plain_line(name: str) -> None:
+    m = sa.PoissonSubsample(sa.Gaussian("7/3"), "1/99")
+    with (
+        in_force({"seconds": 0}),
+        pytest.raises(sa.LimitError, match=rf"^{name}: found nothing .* within 0 s; needed more"),
+    ):
+        asked_of(m, name)
+    with pytest.raises(OutOfTimeError), deadline.within(0):
+        asked_of(m, name)
+
+
+#: The questions of nodes that ask for no number of theirs.
+OF_THE_NODE = {"premises_for", "premises_in_sample", "subs", "rebuild", "for_group", "walk",
+               "parameters", "word_fields", "convexify", "symbolic_parameters", "fields",
+               "to_json"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in OF_THE_NODE])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PureDP(1000000)",
+        "DiscreteGaussian(1/1000)",
+        "Gaussian(1/250)",
+        "RandomAllocation(Gaussian(1e50), 5)",
+        "RandomAllocation(Gaussian(1e20), 5)",
+    ],
+)
+def test_every_question_of_extreme_noise_ends_soon_after_its_time(text: str, name: str) -> None:
+    importlib.import_module("symacct.kernel.symbols")  # which takes half a second by itself
+    m = sa.parse(text)
+    began = time.thread_time()
+    with suppress(OutOfTimeError, sa.SymacctError), deadline.within(0.1):
+        asked_of(m, name)
+    assert time.thread_time() - began < 0.1 + LATE
 
 
 def test_a_question_may_have_some_time_though_the_budget_is_over():

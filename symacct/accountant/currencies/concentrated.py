@@ -21,6 +21,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Kind, combine
+from symacct.kernel.deadline import one_question
 from symacct.kernel.errors import AssumptionError, DomainError, SoundnessError, echo
 from symacct.kernel.evaluation import NodeCurve, as_decimal, in_fractions
 from symacct.kernel.exact import INFINITY, Numeric, Order
@@ -40,6 +41,7 @@ _BITS_FACTOR = 4
 
 
 @question(Node, "zcdp")
+@one_question("zcdp")
 def zcdp(m: Node, digits: int = 10) -> Bound:
     """Find the smallest ρ with ε(α) <= ρα for every α > 1: ρ-zCDP, rounded up.
 
@@ -79,6 +81,7 @@ def zcdp_in_fractions(m: Node) -> Fraction | None:
 
 
 @question(Node, "tcdp")
+@one_question("tcdp")
 def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
     """Find the smallest ρ with ε(α) <= ρα for 1 < α <= ω, rounded up: (ρ, ω)-tCDP.
 

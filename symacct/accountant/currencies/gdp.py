@@ -18,6 +18,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Kind, Source
+from symacct.kernel.deadline import Budget, one_question, remaining
 from symacct.kernel.errors import (
     AssumptionError,
     DomainError,
@@ -54,6 +55,7 @@ _FEW_DIGITS = 3
 
 
 @question(Node, "gdp")
+@one_question("gdp")
 def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     """Find a μ for which the mechanism is μ-GDP: as hard to tell as N(μ, 1) from N(0, 1).
 
@@ -88,7 +90,11 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     is_smallest = _is_smallest(node)
     if not is_smallest:
         with suppress(AssumptionError, PrecisionError, LimitError):
-            return _searched(known_profile(m, "gdp"), node, floor, digits)
+            searched = _in_half_the_time(
+                lambda: _searched(known_profile(m, "gdp"), node, floor, digits)
+            )
+            if searched is not None:
+                return searched
     kind = _kind(node) if is_smallest else Kind.UPPER
     claim = _claim(node, kind)
 
@@ -145,10 +151,16 @@ def _searched(known: Profile, node: Node, error: Fraction, digits: int | None) -
 
 
 def or_fewer_digits(ask: Callable[[int], Bound], digits: int) -> Bound:
-    """Ask for so many digits, or for three where a PrecisionError or a limit says no to more."""
+    """Ask for so many digits, or for three where an error, a limit or the time says no to more."""
     with suppress(PrecisionError, LimitError):
-        return ask(digits)
+        if (answer := _in_half_the_time(lambda: ask(digits))) is not None:
+            return answer
     return ask(min(digits, _FEW_DIGITS))
+
+
+def _in_half_the_time(ask: Callable[[], Bound]) -> Bound | None:
+    """Ask in half of the time that is left, so that a coarser answer has the rest; None beyond."""
+    return Budget(remaining()).ask(Fraction(1, 2), ask)
 
 
 def _finite(mu: arb) -> arb:

@@ -9,6 +9,7 @@ from symacct.kernel.accountant import certified_number, default_accountant, refu
 from symacct.kernel.answer import ErrorBound, error_bound
 from symacct.kernel.attached import question
 from symacct.kernel.claims import ALL_ORDERS, Kind
+from symacct.kernel.deadline import one_question
 from symacct.kernel.errors import AssumptionError, DomainError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node, as_node
@@ -22,6 +23,7 @@ from symacct.profile.tradeoff import HockeySticks, smallest_second_error
 
 
 @question(Node, "tradeoff")
+@one_question("tradeoff")
 def tradeoff(m: Node, alpha: Numeric, digits: int = 30) -> ErrorBound:
     """Bound f(α), the least error of the second kind of a test of level α, from below.
 
