@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from flint import arb
 
 from symacct.accountant.currencies.concentrated import zcdp
-from symacct.accountant.currencies.gdp import gdp, or_fewer_digits, regret, squared_mu
+from symacct.accountant.currencies.gdp import gdp, no_looser, or_fewer_digits, regret, squared_mu
 from symacct.accountant.currencies.tradeoff import (
     CurveProfile,
     nearest_first,
@@ -478,7 +478,9 @@ class Risk:
             )
             return bound(found, HockeySticks(self._known).kind)
 
-        return or_fewer_digits(ask, self.digits)
+        if self.kind is Kind.LOWER:
+            return or_fewer_digits(ask, self.digits)
+        return no_looser(lambda: or_fewer_digits(ask, self.digits), self.node, self.digits)
 
     @cached_property
     def regret(self) -> Bound:

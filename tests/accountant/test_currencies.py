@@ -30,6 +30,7 @@ from symacct import (
     Skellam,
     SoundnessError,
     SubsampleWithoutReplacement,
+    risk,
 )
 from tests import independent
 from tests.support import holds
@@ -363,3 +364,8 @@ def test_a_test_of_a_slope_beyond_all_bits_is_refused_in_one_line():
     for m in (PureDP(10**6), Gaussian("1e-3"), DiscreteGaussian("1e-3")):
         with pytest.raises(PrecisionError, match="the best test at a slope beyond 2\\^-262144"):
             m.tradeoff("1e-6")
+
+
+def test_a_mu_of_some_tests_is_no_larger_than_that_of_all():
+    m = PoissonSubsample(Gaussian(1), "0.999999999")
+    assert str(m.gdp(6)) == str(risk(m).mu) == str(m.gdp(6, "1e-10")) == "1.00000"
