@@ -397,6 +397,48 @@ def test_a_delta_of_too_many_digits_has_no_certificate(sigma, conversion):
         guarantee.certificate()
 
 
+@pytest.mark.parametrize("delta", ["1e-5", "1e-100"])
+@pytest.mark.parametrize(
+    ("m", "is_proved"),
+    [
+        (Gaussian("1e-3"), {"1e-5"}),
+        (Gaussian("1/20"), {"1e-5", "1e-100"}),
+        (PureDP(500), {"1e-5"}),
+        (20 * PureDP(25), {"1e-5"}),
+        (PureDP(1000), {}),
+        (Gaussian("1e-3") + PureDP(1), {"1e-5"}),
+    ],
+    ids=lambda x: repr(x)[:40],
+)
+def test_what_is_written_of_little_noise_is_proved(m, is_proved, delta, tmp_path, capsys):
+    """Moments of e^2000 beside a δ of e^−230 are more than the checker's 768 bits tell apart."""
+    guarantee = m.epsilon(delta, digits=6, conversion="exact")
+    if delta in is_proved:
+        assert judged(tmp_path, guarantee.certificate(), capsys)[0] == 0
+    else:
+        with pytest.raises(DomainError, match="no certificate yet for numbers too far apart"):
+            guarantee.certificate()
+
+
+def test_a_contour_that_ends_far_out_is_refused_before_it_is_summed(tmp_path, monkeypatch, capsys):
+    document = Gaussian(5).epsilon("1e-5", digits=6, conversion="exact").certificate()
+    document["proof"]["removed"]["nodes"] = "4000"
+    asked = []
+    of_exp = check.exp
+    monkeypatch.setattr(check, "exp", lambda x: asked.append(x) or of_exp(x))
+    (path := tmp_path / "forged.json").write_text(json.dumps(document))
+    assert check.main(path) == 2
+    assert "a number is beyond e^2000000" in capsys.readouterr().out
+    assert len(asked) == 1
+
+
+def test_a_product_beyond_all_bounds_is_refused_before_it_is_multiplied(monkeypatch):
+    large = check.Ball(1 << check.BITS + (1 << 21) + 1)
+    monkeypatch.setattr(check.Ball, "size", None)
+    with pytest.raises(ValueError, match=r"beyond 2\^4000000"):
+        large * large
+
+
 def test_a_contour_beyond_floats_has_no_certificate():
     """δ is about 1e-322: the checker reads it, and no float chooses a contour for it."""
     guarantee = Gaussian("38.3").delta(1, digits=5, conversion="exact")

@@ -25,6 +25,7 @@ from symacct.evidence.certificates.renyi import claimed_digits
 from symacct.kernel.answer import Bound, Guarantee
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import ADD_REMOVE, SWAPPED
+from symacct.kernel.errors import DomainError
 from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import rounded_down
 from symacct.operations.subsample import PoissonSubsample
@@ -53,6 +54,10 @@ class ContourSteering:
     beyond: np.ndarray = field(default_factory=lambda: np.geomspace(1.05, 16, 24))
     #: Moments are summed over this many standard deviations; beyond, e^{−72} is left out.
     reach: float = 12.0
+    #: The checker adds in units of 2^−768 at its finest, and sums a sampled moment to 2^(−.7·768).
+    #: An error of the size e^16 of these, relative to a largest number, has to be within a share.
+    room: float = 768 * math.log(2) - 16
+    room_of_sums: float = 0.7 * 768 * math.log(2) - 16
 
 
 STEERING = ContourSteering()
@@ -68,6 +73,8 @@ class ContourLine(NamedTuple):
 
 class _Noise:
     """A sampled Gaussian at rate γ: log E_Q[R^a], and a bound for complex orders."""
+
+    room = STEERING.room_of_sums
 
     def __init__(self, sigma: float, rate: float) -> None:
         self.sigma, self.rate = sigma, rate
@@ -98,6 +105,8 @@ class _Noise:
 class _Normal:
     """Gaussian noise on all the data."""
 
+    room = STEERING.room
+
     def __init__(self, sigma: float) -> None:
         self.half = 1 / (2 * sigma**2)
 
@@ -110,6 +119,8 @@ class _Normal:
 
 class _Answers:
     """Two answers, whose moments need not fall."""
+
+    room = STEERING.room
 
     def __init__(self, truth: float, rate: float) -> None:
         self.q = 1 - truth
@@ -139,7 +150,8 @@ def _steered(part: Node) -> _Noise | _Normal | _Answers:
 def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bool) -> ContourLine:
     """Choose the contour of the fewest nodes that leaves e^{log_left} to all its errors together.
 
-    It is for δ at e^y, in floats; `added` exchanges the pair. DomainError for too many nodes.
+    It is for δ at e^y, in floats; `added` exchanges the pair. DomainError for too many nodes, and
+    for moments too large beside what is left.
     """
     counted = [(_steered(part), count) for part, count in parts]
     goal = log_left - math.log(STEERING.shares)
@@ -155,7 +167,11 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
 
     lines: list[ContourLine] = []
     saddle = _lowest(lambda c: cgf(c) - c * y - math.log(c * (c + 1)))
-    for c in saddle * STEERING.places:
+    room = min(law.room for law, _ in counted)
+    places = [c for c in saddle * STEERING.places if cgf(c) - goal <= room]
+    if not places:
+        raise _too_fine()
+    for c in places:
         right = [
             (lam - c) / (log_kernel(lam) + cgf(lam) - lam * y - goal + 1)
             for lam in c * STEERING.beyond
@@ -175,6 +191,11 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
             f"a contour of more than {STEERING.nodes} nodes", "more runs or another conversion"
         )
     return min(lines, key=lambda line: line.nodes)
+
+
+def _too_fine() -> DomainError:
+    """Make the refusal of numbers whose sum the checker's 768 bits do not tell from δ."""
+    return no_certificate("numbers too far apart for the checker's 768 bits", "more noise")
 
 
 def _lowest(f: Callable[[float], float]) -> float:
@@ -223,12 +244,15 @@ def by_profile(
     epsilon, delta = (answer, guarantee.given) if is_epsilon else (guarantee.given, answer)
     if not 0 < delta < 1:
         raise no_certificate(f"δ = {delta}")
+    left = delta - _largest(m, epsilon, digits + _MORE_DIGITS)
     if not any(leaf.noise_scale for leaf in leaves):
         outcomes = zip(parts, map(_outcomes, leaves), strict=True)
         if math.prod(math.comb(count + m - 1, m - 1) for (_, count), m in outcomes) > _MOST_TERMS:
             raise no_certificate(f"a sum of more than {_MOST_TERMS} terms")
+        most = max(float(epsilon), *(-_log_least(leaf) for leaf in leaves))
+        if not left > 0 or most - _log(left) > STEERING.room:
+            raise _too_fine()
         return epsilon, delta, theorems, {"method": "sum"}
-    left = delta - _largest(m, epsilon, digits + _MORE_DIGITS)
     if not _FLOATS[0] < left or not epsilon < _FLOATS[1]:
         raise no_certificate("a contour for numbers beyond the range of float64")
     lines = {
@@ -251,6 +275,20 @@ def _outcomes(leaf: Node) -> int:
         return 2
     pairs = LAWS[type(leaf)].pairs(leaf)
     return max(len({p / (p + q) for p, q in pair if p + q}) for pair in pairs)
+
+
+def _log_least(leaf: Any) -> float:
+    """Compute the logarithm of the least probability of an outcome that a law can give."""
+    if type(leaf) in LAWS:
+        masses = {x for pair in LAWS[type(leaf)].pairs(leaf) for outcome in pair for x in outcome}
+        return min(_log(x) for x in masses if x)
+    law = leaf.neighbours
+    return float(law.truth_probability(BALL).min(law.lie_probability(BALL)).log().mid())
+
+
+def _log(x: Fraction) -> float:
+    """Compute the logarithm of a fraction > 0, however small it is."""
+    return math.log(x.numerator) - math.log(x.denominator)
 
 
 def _largest(m: Node, epsilon: Fraction, digits: int) -> Fraction:
