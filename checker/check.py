@@ -47,11 +47,11 @@ class Ball(namedtuple("Ball", "re im rad", defaults=(0, 0))):
     def __mul__(self, other):
         """|xy − ab| <= |a| r_y + |b| r_x + r_x r_y, and the shifts cut off less than 3 units."""
         other = ball(other)
+        if sum(max(abs(x.re), abs(x.im)).bit_length() - BITS for x in (self, other)) > 1 << 22:
+            raise ValueError("a number is beyond 2^4000000")
         re = self.re * other.re - self.im * other.im >> BITS
         im = self.re * other.im + self.im * other.re >> BITS
         wide = self.size() * other.rad + other.size() * self.rad + self.rad * other.rad
-        if abs(re) + abs(im) >> BITS >> (1 << 22):
-            raise ValueError("a number is beyond 2^4000000")
         return Ball(re, im, (wide >> BITS) + 3)
 
     def __truediv__(self, other):
@@ -109,7 +109,7 @@ def exp(x):
     m = bits_of(x) + 8
     spend(1 + (1 << m >> 21))  # large ones take longer
     if x.rad >> BITS or m > 29:
-        raise ArithmeticError("a number is beyond e^2000000")
+        raise (ArithmeticError if x.rad >> BITS else ValueError)("a number is beyond e^2000000")
     y, angle = (x.re << GUARD) >> m, (x.im << GUARD) >> m
     n, re, im, a, b = 0, 1 << w, 0, 1 << w, 0
     while abs(a) + abs(b) > 2:  # a + ib is the n-th term, re + i·im the sum so far
@@ -313,6 +313,7 @@ def by_contour(runs, y, added, c, step, nodes):
     z = 1+s, or −s for a record added.
     """
     total, end, (a, turn) = ball(0), (nodes + 1) * step, (-c, 1) if added else (1 + c, -1)
+    rest = math.prod(law.moment_beyond(rate, a, end) ** k for k, rate, law in runs)
     for n in range(nodes + 1):
         t = n * step
         value = math.prod(law.moment(rate, a, t) ** k for k, rate, law in runs)
@@ -320,7 +321,6 @@ def by_contour(runs, y, added, c, step, nodes):
         kernel = ball((c * (c + 1) - t * t) / size, turn * t * (2 * c + 1) / size)
         value = value * kernel * exp(ball(-c * y, turn * t * y))
         total = total + (2 if n else 1) * Ball(value.re, 0, value.rad)
-    rest = math.prod(law.moment_beyond(rate, a, end) ** k for k, rate, law in runs)
     return total * step / (2 * pi()) + rest * exp(-c * y) / (pi() * step * nodes)
 
 
