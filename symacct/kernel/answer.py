@@ -41,6 +41,8 @@ _FORMAT_DIGITS = 6
 _FULL_LENGTH = 24
 #: Significant digits of a longer stated number, which tell any two doubles apart.
 _STATED_DIGITS = 17
+#: One that a message says of a number that was worked out has so many.
+_WORKED_OUT_DIGITS = 6
 #: Significant digits of α and of α − 1 that are printed of an order found by a search.
 _ORDER_DIGITS = 4
 #: The number of characters up to which such an order is printed in full.
@@ -107,6 +109,11 @@ def given(x: Fraction) -> str:
         candidate for candidate in texts if candidate is not None and len(candidate) <= _FULL_LENGTH
     ]
     return short_texts[0] if short_texts else rational_text(x, _STATED_DIGITS, up=True)
+
+
+def given_above(x: Fraction) -> str:
+    """The text of a number that was worked out, rounded up to few digits."""
+    return given(Fraction(rational_text(x, _WORKED_OUT_DIGITS, up=True)))
 
 
 def exact_decimal(number: Fraction) -> str | None:
@@ -719,8 +726,13 @@ def relative_digits(x: arb) -> float:
 
 
 def to_fraction(x: mpmath.mpf) -> Fraction:
-    """The exact value of a finite mpf; the caller knows that its exponent fits into memory."""
+    """The exact value of a finite mpf; the caller knows that its exponent fits into memory.
+
+    OverflowError for ∞ and NaN, as of a float.
+    """
     sign, mantissa, power, _ = x._mpf_
+    if power and not mantissa:
+        raise OverflowError(f"found {x}, needed a finite number")
     whole = -int(mantissa) if sign else int(mantissa)
     return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
 

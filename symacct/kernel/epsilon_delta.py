@@ -18,7 +18,7 @@ from symacct.kernel.answer import (
     first_bits,
     from_ball,
     given,
-    rational_text,
+    given_above,
     to_ball,
     to_fraction,
 )
@@ -425,7 +425,7 @@ class MayFail(Failures):
         with precision(128):
             exact = None if self.survival is None else 1 - self.survival
             upper = min(rational(self.failure().upper()), Fraction(1)) if exact is None else exact
-        return given(Fraction(rational_text(upper, 6, up=True)))
+        return given_above(upper)
 
     def guarantee(
         self,

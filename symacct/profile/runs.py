@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from flint import arb, ctx
 
-from symacct.kernel.answer import given, rational_text
+from symacct.kernel.answer import given, given_above
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import rational
 from symacct.kernel.claims import Proof
@@ -247,7 +247,7 @@ class DirectedRuns:
         smallest = self.exact_mass_at_infinity
         if smallest is None:
             smallest = min(rational(self.mass_at_infinity.upper()), Fraction(1))
-        return given(Fraction(rational_text(smallest, 6, up=True)))
+        return given_above(smallest)
 
     # --- D(0), the total variation
 

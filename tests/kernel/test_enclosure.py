@@ -18,6 +18,7 @@ from symacct.kernel.answer import (
     format_shared,
     format_up,
     from_ball,
+    to_fraction,
 )
 from tests.independent import fraction
 from tests.thinning import examples
@@ -329,3 +330,10 @@ def test_a_guarantee_of_any_size_is_printed(power):
         assert "order" in str(found)
     assert f"1e-{power})-DP" in str(m.epsilon(stated, **how))
     assert "at order 1.000e400 " in str(replace(m.epsilon("1e-5", **how), alpha=10**400))
+
+
+@pytest.mark.parametrize("text", ["inf", "-inf", "nan"])
+def test_what_is_no_number_is_no_fraction(text):
+    """Of mpmath's ∞ the mantissa is 0."""
+    with pytest.raises(OverflowError, match="needed a finite number"):
+        to_fraction(mpmath.mpf(text))
