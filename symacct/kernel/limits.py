@@ -63,8 +63,9 @@ def limits(**raised: int) -> AbstractContextManager[Limits]:
     positive whole number, and for one above the limit's own ceiling. The names and their units:
 
     seconds: of processor time, for one question, which is answered by the smallest number that is
-    proved by then or refused, and for what stands beside it (a named conversion runs to its end,
-    and so does a function of yours, as in Curve, each time that it is called);
+    proved by then or refused, and for what stands beside it (a named conversion and a value of a
+    curve run to their end, and so does a function of yours, as in Curve, each time that it is
+    called);
     digits: decimal digits of an answer; bits, contour: bits of the numbers that are worked with;
     parameter_bits, formula_bits, written_bits, root_bits: bits of one number that is given or
     written; order, search_order, search_sum: the largest Rényi order of a sum and of a search;

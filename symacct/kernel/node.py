@@ -384,7 +384,7 @@ class Node(Interned, NodeQuestions):
     def rdp(
         self, alpha: OrderArray, digits: int = 30, by: By = None, engine: str = "ball"
     ) -> np.ndarray: ...
-    @one_question("rdp")
+    @progress("rdp")
     def rdp(
         self,
         alpha: Numeric | OrderArray,
@@ -405,12 +405,10 @@ class Node(Interned, NodeQuestions):
         """
         return accountant.default_accountant(engine).rdp(self, alpha, by=by, digits=digits)
 
-    @one_question("cgf")
     def cgf(self, lam: Numeric, digits: int = 30, by: By = None, engine: str = "ball") -> Enclosure:
         """The CGF K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0, or for λ = −1 if ε(1) is finite."""
         return accountant.default_accountant(engine).cgf(self, lam, by=by, digits=digits)
 
-    @one_question("lower_bound")
     def lower_bound(self, alpha: Numeric, digits: int = 30, engine: str = "ball") -> Enclosure:
         """The best known lower bound of ε(α); never a guarantee."""
         return accountant.default_accountant(engine).lower_bound(self, alpha, digits=digits)
