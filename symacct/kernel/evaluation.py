@@ -557,10 +557,10 @@ class OperationCurve(NodeCurve):
         # Is it an upper bound by sums over the mechanism's curve at the whole orders up to α?
         over_orders = theorem.orders.whole and theorem.reads != "itself"
         sums = formula is theorem.bound and over_orders and theorem.kind is not Kind.LOWER
-        if self._rate is None or not sums:
+        if self._rate is None or not sums or self._parts[0].node.never_ends:
             return lambda alpha: formula(ctx, read, alpha, **parameters)
 
-        (mechanism,) = self._parts
+        mechanism = self._parts[0]
 
         def finite(alpha: Order) -> Number:
             if type(alpha) is int and ctx.is_infinite(top := mechanism(alpha)):

@@ -152,6 +152,8 @@ class Node(Interned, NodeQuestions):
     #: The order up to which the curve between whole orders is the lower convex hull of its CGF's
     #: values at these; 0 where it is none.
     hull_up_to: Order = 0
+    #: Is the curve proved finite at every order 1 <= α < ∞?
+    never_ends: bool = False
     #: Is it 0-DP by its statement?
     tells_nothing: bool = False
     #: What it is called in a sentence: a noun phrase with the fields in their places, and with
@@ -602,11 +604,6 @@ class Mechanism(Node):
     def neighbours(self) -> Any:
         """The laws of one run on neighbouring datasets; None where only the curve is known."""
         return None
-
-    @property
-    def never_ends(self) -> bool:
-        """Is the curve known to be finite at every order, though no `finite_up_to` is stated?"""
-        return False
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ ε(α) in nats at exact 1 < α < ∞, or at an array of floats in float64.

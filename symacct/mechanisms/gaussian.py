@@ -52,7 +52,7 @@ class Gaussian(Mechanism):
         "one record changes the query by no more than its sensitivity, in the Euclidean norm",
     )
     kind = Kind.EXACT
-    is_cheap = True
+    is_cheap = never_ends = True
     attained = SWAPPED  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
     steepest_up_to = INFINITY
     #: Is all of the query fixed beforehand? Else what a record moves may follow what came before:

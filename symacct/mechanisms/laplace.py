@@ -20,7 +20,7 @@ class LaplacePair(Mechanism):
     """A curve attained by two Laplace laws `pure` scales apart, which is their ε(∞)."""
 
     kind = Kind.EXACT
-    is_cheap = True
+    is_cheap = never_ends = True
     attained = SWAPPED  # z ↦ Δ − z swaps the two Laplace laws
     steepest_up_to = INFINITY
 

@@ -543,7 +543,7 @@ class DistributionPair(Mechanism):
         return VEH14.at("Definition 2")
 
     @property
-    def never_ends(self) -> bool:
+    def never_ends(self) -> bool:  # type: ignore[override]
         """Is the curve proved finite at every order, as for normal mixtures of one variance?"""
         return self.masses is None and Overlap(self.P, self.Q).normal_parts is not None
 
