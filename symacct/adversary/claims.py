@@ -23,7 +23,7 @@ from symacct.kernel.claims import (
 )
 from symacct.kernel.exact import Order
 from symacct.kernel.node import kinds
-from symacct.kernel.theorem_registry import Bound, RDPCurve, Theorem, always, full_name
+from symacct.kernel.theorem_registry import Bound, RDPCurve, Theorem, always, full_names
 from symacct.theory.amplification import wbk19, zw19
 from symacct.theory.amplification.wbk19 import loss_spread
 from symacct.theory.conversion import bbghs20
@@ -52,7 +52,7 @@ def conjectured(
     return Theorem(
         name=name,
         operation=(about,),
-        classes=frozenset(map(full_name, about_class)),
+        classes=full_names(about_class),
         kind=kind,
         source=source,
         orders=orders,

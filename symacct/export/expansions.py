@@ -56,7 +56,7 @@ from symacct.kernel.memory import Remembered
 from symacct.kernel.node import Mechanism, Node, as_node
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.symbols import alpha as ALPHA
-from symacct.kernel.theorem_registry import Theorem, stating
+from symacct.kernel.theorem_registry import Theorem, bounding
 from symacct.laws.neighbours import Shift, SwappedPair, law_of
 from symacct.theory.amplification import triples
 from symacct.theory.amplification.pairs import expectation
@@ -1166,7 +1166,8 @@ class _Problem:
         """Is the default answer the best of several theorems anywhere in the node?"""
         goal = goal_of(self.m, None)
         operations = (node for node in self.m.walk() if not isinstance(node, Mechanism))
-        return any(len(stating(node, self.alpha, goal)) > 1 for node in operations)
+        answering = (bounding(node, self.alpha, goal, with_partial=False) for node in operations)
+        return any(len(theorems) > 1 for theorems in answering)
 
 
 # --- what is asked

@@ -437,6 +437,9 @@ class OperationCurve(NodeCurve):
 
     def __init__(self, evaluation: Evaluation, node: Node, values: Remembered) -> None:
         super().__init__(evaluation, node, values)
+        by = evaluation.by
+        #: The theorems that `by` names and that are about this node.
+        self._pinned = () if by is None else theorem_registry.named_about(by, node)
         #: The theorems that answer, by the class of the order.
         self._theorems: dict[str | float, list[Theorem]] = {}
         #: The theorem whose value stood alone at an order, so that `best` need not compare.
@@ -449,24 +452,15 @@ class OperationCurve(NodeCurve):
             isinstance(node, Operation) and node.sampling_rate == 1 and node.is_one_step()
         )
 
-    @property
-    def _is_pinned(self) -> bool:
-        """Is a theorem that `by` names about this node?"""
-        return bool(theorem_registry.named_about(self.evaluation.by, self.node))
-
     def theorems(self, alpha: Order) -> list[Theorem]:
         """The theorems whose best value is the answer at α; an error where none is proved there."""
         key = theorem_registry.order_class(alpha)
         if key not in self._theorems:
-            if named := theorem_registry.named_about(self.evaluation.by, self.node):
-                answering = theorem_registry.pinned(named, self.node, alpha)
+            if self._pinned:
+                answering = theorem_registry.pinned(self._pinned, self.node, alpha)
             else:
-                bounding = (
-                    theorem_registry.stating
-                    if self.evaluation.skips_partial
-                    else theorem_registry.bounding
-                )
-                answering = bounding(self.node, alpha, self.evaluation.goal)
+                goal, with_partial = self.evaluation.goal, not self.evaluation.skips_partial
+                answering = theorem_registry.bounding(self.node, alpha, goal, with_partial)
             self._theorems[key] = answering
         return self._theorems[key]
 
@@ -475,7 +469,7 @@ class OperationCurve(NodeCurve):
 
         A sample of rate 1 has the curve of its mechanism, unless a theorem is pinned.
         """
-        if self._is_full_sample and not self._is_pinned:
+        if self._is_full_sample and not self._pinned:
             self.theorems(alpha)  # raises where nothing is proved
             return self._parts[0](alpha)
         theorems = self.theorems(alpha)

@@ -428,8 +428,8 @@ class Register:
         """The default theorems about a class of operations or a base class of it, remembered."""
         answering = self._defaults.get(kind)
         if answering is None:
-            theorems = self.names().values()
-            answering = tuple(t for t in theorems if t.default and _is_of_class(t, kind))
+            theorems, names = self.names().values(), full_names(kind.__mro__)
+            answering = tuple(t for t in theorems if t.default and t.classes & names)
             self._defaults[kind] = answering
         return answering
 
@@ -492,7 +492,7 @@ def theorem(
         statement.setdefault("default", statement.get("status") == PROVED)
         fields = cast(dict[str, Any], statement)
         names = tuple(kind.__name__ for kind in operations)
-        classes = frozenset(map(full_name, operations))
+        classes = full_names(operations)
         entry = Theorem(name=name, bound=bound, operation=names, classes=classes, **fields)
         if entry.default and entry.status != PROVED:
             raise SoundnessError(
@@ -539,14 +539,9 @@ def _operations(name: str, operation: Any) -> Any:
     return kinds
 
 
-def full_name(kind: type) -> str:
-    """The module and the name of a class: a cell of a notebook that runs again keeps it."""
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _is_of_class(theorem: Theorem, kind: type) -> bool:
-    """Is the theorem about this class, or about a base class of it?"""
-    return not theorem.classes.isdisjoint(map(full_name, kind.__mro__))
+def full_names(kinds: Iterable[type]) -> frozenset[str]:
+    """The modules and names of classes: a cell of a notebook that runs again keeps them."""
+    return frozenset(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
 
 
 def check_status(subject: str, status: object) -> None:
@@ -627,8 +622,6 @@ def all_named(by: By) -> tuple[Theorem, ...]:
 
 def named_about(by: By, node: Node) -> tuple[Theorem, ...]:
     """The theorems among those that `by` names that are about the node itself."""
-    if by is None:
-        return ()
     return tuple(theorem for theorem in all_named(by) if is_about(theorem, node))
 
 
@@ -656,7 +649,7 @@ def is_of_operation(theorem: Theorem, node: Node) -> bool:
     `parameters`, `children` or `fixed_adjacency`, the parent's theorems are its author's claim. An
     operation for which they do not hold is derived from `Operation`.
     """
-    return _is_of_class(theorem, type(node))
+    return bool(theorem.classes & full_names(type(node).__mro__))
 
 
 def is_about(theorem: Theorem, node: Node) -> bool:
@@ -720,35 +713,20 @@ def order_class(alpha: Order | np.ndarray) -> str | float:
     return "symbolic real" if is_real(alpha) else "symbolic"
 
 
-def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
-    """The theorems of the default answer: a tight one alone, else all, of which the best counts.
+def bounding(
+    node: Node, alpha: Order | np.ndarray, goal: Kind, with_partial: bool = True
+) -> list[Theorem]:
+    """The theorems of the default answer, of the kind `goal` or exact: of these the best counts.
 
-    Partial theorems come first, and of these the tight ones. Remembered with the node. Raises
+    A tight one stands alone. Otherwise partial ones come first, and of these the tight ones; a
+    formula cannot state partial ones, and is made without them. Remembered with the node. Raises
     OrderError, SoundnessError or AssumptionError, which says why there is none.
     """
-    key = order_class(alpha), goal, register.revision
+    key = order_class(alpha), goal, with_partial, register.revision
     memo: dict[object, list[Theorem]] = node._derived("bounding")
-    if key not in memo:
-        memo[key] = _proved_among(node, alpha, goal, register.defaults(type(node)))
-    return memo[key]
-
-
-def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
-    """The default theorems that are not partial, so that a formula can state them.
-
-    Raises errors as `bounding` does.
-    """
-    defaults = register.defaults(type(node))
-    return _proved_among(node, alpha, goal, [t for t in defaults if not t.partial])
-
-
-def _proved_among(
-    node: Node, alpha: Order | np.ndarray, goal: Kind, candidates: Iterable[Theorem]
-) -> list[Theorem]:
-    """The candidates that are proved for the node at the order, of the kind `goal` or exact.
-
-    A tight one stands alone; otherwise partial ones come first. Raises an error where none holds.
-    """
+    if key in memo:
+        return memo[key]
+    candidates = [t for t in register.defaults(type(node)) if with_partial or not t.partial]
     kinds = [(t, t.kind_for(node, alpha)) for t in candidates if holds_for_relation(t, node)]
     of_kind = [t for t, kind in kinds if kind in (Kind.EXACT, goal)]
     tight = {t.name for t, kind in kinds if t.tight and kind is t.kind}
@@ -757,13 +735,14 @@ def _proved_among(
         # A theorem that reads the node's own curve derives other orders from the whole ones.
         at_order = [t for t in at_order if t.reads != "itself"]
     # Among theorems that give the same value, the one stated for whole orders goes first.
-    for theorem in sorted(at_order, key=lambda t: not t.orders.whole):
-        if theorem.name in tight and not theorem.partial and theorem.why_unproved(node) is None:
-            return [theorem]
-    proved = [t for t in at_order if t.why_unproved(node) is None]
+    whole_first = sorted(at_order, key=lambda t: not t.orders.whole)
+    alone = (t for t in whole_first if t.name in tight and not t.partial)
+    first = next((t for t in alone if t.why_unproved(node) is None), None)
+    proved = [first] if first else [t for t in at_order if t.why_unproved(node) is None]
     if not proved:
         _raise_unanswered(node, alpha, goal, of_kind)
-    return sorted(proved, key=lambda t: (not t.partial, t.name not in tight))
+    memo[key] = sorted(proved, key=lambda t: (not t.partial, t.name not in tight))
+    return memo[key]
 
 
 def _raise_unanswered(
