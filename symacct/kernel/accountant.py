@@ -451,6 +451,9 @@ class Accountant:
     2.04884750703e-6
     """
 
+    #: The class of the evaluations whose values this accountant remembers.
+    _evaluation: type[Evaluation] = Evaluation
+
     def __init__(self, digits: int = 30, engine: str = "ball") -> None:
         self.digits = arguments.digits(digits)
         self.engine = arguments.one_of(engine, "engine", ENGINES)
@@ -500,10 +503,6 @@ class Accountant:
                         table.forget(getattr(limits.current(), limit))
                     self._touched.clear()
 
-    def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
-        """An evaluation whose values this accountant remembers."""
-        return Evaluation(ctx, goal, by, self._table)
-
     def _table(self, node: Node, key: Key, limit: str = "values") -> Remembered:
         """The table of a node under a key of all that changes its values, made if there is none.
 
@@ -523,7 +522,7 @@ class Accountant:
 
         Its kind is upper, or lower where `by` or the node's claim is.
         """
-        return self._evaluation(BALL, goal_of(m, by), by).curve(m)
+        return self._evaluation(BALL, goal_of(m, by), by, self._table).curve(m)
 
     # --- questions about the curve
 
@@ -599,7 +598,7 @@ class Accountant:
         """A proved enclosure of factor · ε(α), at a precision doubled until it has the digits."""
 
         def value() -> tuple[arb, Claim]:
-            curve = self._evaluation(BALL, goal, by).curve(m)
+            curve = self._evaluation(BALL, goal, by, self._table).curve(m)
             ball = curve(alpha) if factor else arb(0)  # K(0) = 0, whatever ε(1) is
             return (ball if factor == 1 else ball * BALL.number(factor)), curve.claim(alpha)
 
@@ -619,7 +618,7 @@ class Accountant:
         directions = itertools.cycle((MpmathArithmetic, UpwardMpmathArithmetic))
         for bits in doubled(first_bits(digits)):
             ctx = next(directions)(bits)
-            curve = self._evaluation(ctx, goal, by).curve(m)
+            curve = self._evaluation(ctx, goal, by, self._table).curve(m)
             fine = curve(alpha) if factor else ctx.number(0)
             if ctx.is_infinite(fine):
                 return _uncertified(fine, fine, curve.claim(alpha), digits)
@@ -635,7 +634,7 @@ class Accountant:
         self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
     ) -> Enclosure:
         """factor · ε(α) in float64, of about 12 digits less what cancels; not a proof."""
-        curve = self._evaluation(FLOAT64, goal, by).curve(m)
+        curve = self._evaluation(FLOAT64, goal, by, self._table).curve(m)
         value = curve(alpha) if factor else FLOAT64.number(0)
         if not FLOAT64.is_infinite(value):
             value = value * FLOAT64.number(factor)
@@ -651,7 +650,7 @@ class Accountant:
         if orders.size == 0 or np.isnan(orders).any() or (orders < 1).any():
             raise DomainError("order alpha: found NaN, an order below 1 or none, needed 1 <= alpha")
         with self._lock:
-            curve = self._evaluation(FLOAT64, goal, by).curve(m)
+            curve = self._evaluation(FLOAT64, goal, by, self._table).curve(m)
             values = np.array(curve(orders.ravel()).known())
             for i in np.flatnonzero(np.isnan(values)):  # an array gives NaN where a term is ∞
                 at_order = curve(array_order(orders.flat[i]))
@@ -834,8 +833,11 @@ class Accountant:
 
     def _search(self, question: EpsilonDelta, digits: int) -> BestOrder:
         """The search for the order at which the question's conversion proves the least ε or δ."""
-        by = question.by
-        return BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
+        return BestOrder(
+            question,
+            digits,
+            lambda: self._evaluation(BALL, Kind.UPPER, question.by, self._table),
+        )
 
 
 def certified_number(
@@ -927,5 +929,4 @@ class FormulaEvaluation(Evaluation):
 class FormulaAccountant(Accountant):
     """An accountant of the certified values of formulas and code, which may lie above `rdp`'s."""
 
-    def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
-        return FormulaEvaluation(ctx, goal, by, self._table)
+    _evaluation = FormulaEvaluation
