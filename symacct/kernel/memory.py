@@ -166,6 +166,8 @@ class Interned:
     """
 
     _fields: dict[str, Any]
+    #: The name of the register of `HOMES` that a new record reads; empty for none.
+    reads_register: ClassVar[str] = ""
     #: The names of the constructor's arguments with their defaults (`Parameter.empty` for none).
     constructor: ClassVar[dict[str, Any]] = {}
     _nodes: ClassVar[WeakValueDictionary[Any, Any]] = WeakValueDictionary()
@@ -187,16 +189,15 @@ class Interned:
             cls.constructor = {p.name: p.default for p in parameters}
 
     @classmethod
-    def _intern(cls, **fields: object) -> Self:
-        """The one record of this class with these fields, which are hashable and in exact form."""
-        return cls._interned(tuple(fields.values()), **fields)
+    def _intern(cls, key: Hashable = None, /, **fields: object) -> Self:
+        """The one record of this class with these fields, which are in exact form.
 
-    @classmethod
-    def _interned(cls, key: Hashable, **fields: object) -> Self:
-        """The one record of this class and key, made with these fields if there is none.
-
-        A lock is held while it is made, in which `_settle` runs.
+        They are hashable, or there is a `key` that is equal for equal records. A lock is held while
+        a record is made, in which `_settle` runs; so the register that it reads is opened before.
         """
+        if cls.reads_register:
+            HOMES[cls.reads_register].open()
+        key = tuple(fields.values()) if key is None else key
         with _interning:
             record = Interned._nodes.get((cls, key))
             if record is None:

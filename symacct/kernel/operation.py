@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 from symacct.kernel import arguments, limits
 from symacct.kernel.claims import (
@@ -25,7 +25,7 @@ from symacct.kernel.claims import (
 )
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy, typed_value
-from symacct.kernel.memory import HOMES, cached_property
+from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import whole
 from symacct.kernel.theorem_registry import answering_always, bounding
@@ -39,6 +39,7 @@ TYPICAL_ORDER = 2
 class Operation(Node):
     """A node made of other nodes, whose claim the theorems about it give."""
 
+    reads_register = "theorems"
     #: The neighbouring relation of the operation's own curve; `EITHER` where it fixes none.
     fixed_adjacency: Adjacency = EITHER
     #: The neighbouring relation for which it reads its mechanism's curve; `EITHER` for any.
@@ -56,12 +57,6 @@ class Operation(Node):
         A theorem that leaves the relation open is about such operations.
         """
         return True
-
-    @classmethod
-    def _interned(cls, key: Hashable, **fields: object) -> Self:
-        """The interned record; theorems are imported first, as a lock is held while it is made."""
-        HOMES["theorems"].open()
-        return super()._interned(key, **fields)
 
     def carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
         """The premises, claims about curves it reads, as claims for the relation of the result.
@@ -151,7 +146,7 @@ class Compose(Operation):
             if count == 1:
                 return part
         # The key is a set, because the order of the parts does not matter.
-        return cls._interned(frozenset(counts.items()), terms=MappingProxyType(counts))
+        return cls._intern(frozenset(counts.items()), terms=MappingProxyType(counts))
 
     @cached_property
     def children(self) -> tuple[Node, ...]:
