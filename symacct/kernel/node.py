@@ -690,11 +690,6 @@ class Mechanism(Node):
             f"class {type(self).__name__}: found no {name}, needed {name}(self, ctx), {meaning}"
         )
 
-    def stated_adjacency(self) -> Adjacency:
-        """The neighbouring relation of the curve: the parameter `adjacency`, or `either`."""
-        relation: Adjacency = self.fields().get("adjacency", EITHER)
-        return relation
-
     def for_group(self, size: int) -> Node | None:
         """The noise for `size` times the sensitivity, of the class that states `noise_scale`.
 
@@ -708,9 +703,12 @@ class Mechanism(Node):
         return noise_of_group
 
     def _infer(self) -> Claim:
-        """The claim that the class states; SoundnessError for a curve that bounds nothing."""
+        """The claim that the class states, about the relation that a parameter `adjacency` names.
+
+        SoundnessError for a curve that bounds nothing.
+        """
         kind = combine([self.kind], type(self).__name__)
-        return Claim(kind, self.stated_adjacency(), sources=(self.source,))
+        return Claim(kind, self.fields().get("adjacency", EITHER), sources=(self.source,))
 
 
 def order_by_order(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callable[[Order], Number]:
