@@ -24,6 +24,7 @@ from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind, Proof
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
+from symacct.kernel.sources import SYMACCT
 from symacct.kernel.sums.balls import within_floats
 from symacct.laws import Normal, NormalMixture
 from symacct.laws.law import Law
@@ -32,7 +33,6 @@ from symacct.operations.postprocess import PostProcess
 from symacct.profile.answer import ProfileAnswer, profile
 from symacct.profile.grids import delta_above, epsilon_above
 from symacct.profile.proofs import MANY_PARTS
-from symacct.theory.catalogue import proof
 
 #: The share of δ that rare parts may have in all: what is left out makes ε smaller and sooner
 #: known, and its δ is missing elsewhere.
@@ -229,7 +229,7 @@ def _is_of_parts(node: Node) -> bool:
     return isinstance(node, Compose)
 
 
-RARE = proof("RARE-PARTS")
+RARE = Proof("RARE-PARTS", SYMACCT.at("docs/proofs/conversions.md, rare-parts"))
 #: The ways: without rare parts, by the curve of what is left, which is soon known, and by its
 #: profile, which gives less; and by a grid for many parts. `seconds` are measured, about.
 WAYS = (

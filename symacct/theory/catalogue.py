@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from symacct.kernel import theorem_registry
-from symacct.kernel.claims import Proof, Source
 from symacct.kernel.errors import DomainError, echo, nearest, suggestion
 from symacct.kernel.sources import WORKS
 
@@ -114,16 +113,6 @@ def rows() -> list[CatalogueRow]:
     named = {row.call for row in listed}
     rest = [t for t in theorem_registry.theorems() if t.name not in named]
     return [*listed, *(_of_theorem(t, str(t.source)) for t in rest)]
-
-
-def proof(code: str) -> Proof:
-    """The code and source of a result that gives a number by no theorem for by=, as a profile's.
-
-    ValueError for a code that is not that of just one row which says what it gives.
-    """
-    (row,) = (row for row in _RESULTS if row.get("call") == code and "says" in row)
-    work, _, place = row["source"].partition(", ")
-    return Proof(code, Source(work, place))
 
 
 def assumed(code: str) -> str:

@@ -280,6 +280,12 @@ def resolve(call):
     return pkgutil.resolve_name(call)
 
 
+@pytest.mark.parametrize("code", PROOFS)
+def test_every_proof_has_the_source_of_its_row(code):
+    (row,) = (row for row in catalogue.rows() if row.call == code)
+    assert row.source == str(PROOFS[code].source)
+
+
 @pytest.mark.parametrize("row", catalogue.rows(), ids=lambda row: f"{row.source}:{row.call}")
 def test_every_row_names_what_exists_or_says_why_not(row):
     assert row.says
