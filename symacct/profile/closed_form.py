@@ -29,7 +29,7 @@ from symacct.profile.losses.finite import (
     multinomial_laws,
     profile_by_tails,
 )
-from symacct.profile.part import LossLattice, Runs
+from symacct.profile.part import LossLattice, Part, Runs
 from symacct.profile.proofs import AT_0, FINITE, LAPLACE, LATTICE
 from symacct.profile.roots import (
     Value,
@@ -301,11 +301,9 @@ Finite = tuple[tuple[Atoms, int], ...]
 
 
 def finite_form(runs: Runs, reverse: bool) -> Value | None:
-    """Return D of finite laws alone, with outcomes within the limit; None else, as grids serve."""
-    finite, others = finite_and_others(runs)
-    if others or not _are_within_limit(finite):
-        return None
-    return partial(_profile, finite, reverse)
+    """Return D of finite laws, with outcomes within the limit; None else, as grids serve."""
+    finite, _ = finite_and_others(runs)
+    return partial(_profile, finite, reverse) if _are_within_limit(finite) else None
 
 
 def finite_and_others(runs: Runs) -> tuple[Finite, Runs]:
@@ -406,24 +404,13 @@ def unsampled_form(runs: Runs, reverse: bool) -> Value | None:
 
     Both directions have the same D, so that `reverse` is not read.
     """
-    shifts, ratio = _unsampled(runs) or ((), Fraction(0))
+    shifts = tuple((s, k) for part, k in runs if (s := part.laplace_shift) is not None)
+    ratios = (k * r for part, k in runs if (r := part.gaussian_ratio) is not None)
+    ratio: Exact = sum(ratios, Fraction(0))
     counts = [k for _, k in shifts]
     most = _MOST_TERMS_ALONE if ratio == 0 else _MOST_TERMS_BESIDE
     is_few = 0 < math.prod(k + 1 for k in counts) * sum(counts) <= most
     return partial(profile, shifts, ratio) if is_few else None
-
-
-def _unsampled(runs: Runs) -> tuple[Noise, Exact] | None:
-    """Return the shifts of Laplace noise and Δ²/σ² of all Gaussian noise; None beside others."""
-    shifts, ratio = [], Fraction(0)
-    for part, k in runs:
-        if part.laplace_shift is not None:
-            shifts.append((part.laplace_shift, k))
-        elif part.gaussian_ratio is not None:
-            ratio += k * part.gaussian_ratio
-        else:
-            return None
-    return tuple(shifts), ratio
 
 
 def profile(noise: Noise, ratio: Exact, y: arb) -> arb:
@@ -522,18 +509,24 @@ def proved_form(runs: Runs, reverse: bool) -> tuple[Value, Proof] | None:
     if len(runs) == 1 and runs[0][1] == 1:
         part = runs[0][0]
         return partial(part.hockey_stick, reverse=reverse), part.proof
-    for ask, proof in _FORMS:
-        if (form := ask(runs, reverse)) is not None:
+    for is_of, ask, proof in _FORMS:
+        if all(is_of(part) for part, _ in runs) and (form := ask(runs, reverse)) is not None:
             return form, proof
     kinds = {type(part) for part, _ in runs}
     return kinds.pop().form_of_runs(runs, reverse) if len(kinds) == 1 else None
 
 
-#: Forms of losses of several classes, with their proofs; the quickest for its digits comes first.
-_FORMS: tuple[tuple[Callable[[Runs, bool], Value | None], Proof], ...] = (
-    (unsampled_form, LAPLACE),
-    (finite_form, FINITE),
-    (lattice_form, LATTICE),
+def _is_unsampled(part: Part) -> bool:
+    """Is it the loss of Laplace or Gaussian noise on all of the data?"""
+    return part.laplace_shift is not None or part.gaussian_ratio is not None
+
+
+#: Forms of losses of several classes: which losses all have to be, the form, where it is known, and
+#: its proof. The quickest for its digits comes first.
+_FORMS: tuple[tuple[Callable[[Part], bool], Callable[[Runs, bool], Value | None], Proof], ...] = (
+    (_is_unsampled, unsampled_form, LAPLACE),
+    (lambda part: part.finite is not None, finite_form, FINITE),
+    (lambda part: part.lattice is not None, lattice_form, LATTICE),
 )
 
 
