@@ -397,29 +397,22 @@ def _largest(
 ) -> tuple[arb, CompositionProfile]:
     """Compute the largest value over the directions, and a direction that attains it.
 
-    A direction that `is_larger` proves to be no larger than what is known is not computed.
+    The first direction that has a value comes first; where none has, the last one's error is
+    raised. A direction that `is_larger` proves to be no larger than what is known is not computed.
     """
-    best, largest = _first(value, directions)
+    *others, best = directions
+    for direction in others:  # those that refuse may soon be proved smaller
+        with suppress(PrecisionError, LimitError):
+            best, largest = direction, value(direction)
+            break
+    else:
+        largest = value(best)
     for other in directions:
         if other is not best and is_larger(other, largest):
             another = value(other)
             best = other if another > largest else best
             largest = largest.max(another)
     return largest, best
-
-
-def _first(
-    value: Callable[[CompositionProfile], arb], directions: list[CompositionProfile]
-) -> tuple[CompositionProfile, arb]:
-    """Compute the value of the first direction that has one; the last one's error is raised.
-
-    Those that refused may soon be proved smaller.
-    """
-    *others, last = directions
-    for direction in others:
-        with suppress(PrecisionError, LimitError):
-            return direction, value(direction)
-    return last, value(last)
 
 
 def _directions(dominating: list[Product]) -> list[CompositionProfile]:
