@@ -153,7 +153,7 @@ class NodeCurve:
         """e^{(l−1)ε(l)} − 1 at each order of a run from 2 on; None where they are not cheap."""
         if not (isinstance(self.node, Mechanism) and self.node.is_cheap):
             return None
-        table = self._run
+        table = self.remember("dense")
         if table[orders[-1]] is not None:
             values = [table[l] for l in orders]
             if all(value is not None for value in values):
@@ -162,11 +162,6 @@ class NodeCurve:
         run = range(2, orders.stop + _EXTRA_ORDERS)
         table.update(zip(run, self.node.excesses(self.evaluation.ctx), strict=False))
         return [table[l] for l in orders]
-
-    @cached_property
-    def _run(self) -> Remembered:
-        """The table of the excesses that `dense` has computed."""
-        return self.remember("dense")
 
     def local(self, middle: int) -> LocalProduct | None:
         """e^{(α−1)ε(α)} for all α within ½ of a whole order >= 2, in balls; None if not offered."""
