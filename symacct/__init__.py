@@ -232,7 +232,7 @@ _REGISTERS = {
     "theorems": ("theory.amplification",),
     "conversion": ("theory.conversion",),
     "accountant": ("kernel.accountant",),
-    "conversion exact": ("profile.conversion",),
+    "conversion exact": ("profile.answer",),
 }
 for _register, _modules in _REGISTERS.items():
     for _module in _modules:

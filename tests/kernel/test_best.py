@@ -33,7 +33,7 @@ from symacct.kernel.claims import Relation
 from symacct.kernel.deadline import OutOfTimeError
 from symacct.kernel.optimal_order import BestOrder
 from symacct.papers.report import PrivacyReport
-from symacct.profile.conversion import Exact
+from symacct.profile.answer import Exact
 from tests.thinning import covering
 
 

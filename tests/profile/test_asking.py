@@ -35,9 +35,8 @@ from symacct import (
     limits,
 )
 from symacct.kernel.answer import to_fraction
-from symacct.profile.answer import profile
+from symacct.profile.answer import EXACT, profile
 from symacct.profile.contours import Contour, Contours
-from symacct.profile.conversion import EXACT
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import CompositionProfile

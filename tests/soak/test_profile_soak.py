@@ -26,7 +26,7 @@ from symacct.kernel.answer import to_fraction
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.limits import limits
 from symacct.mechanisms.pair import Overlap
-from symacct.profile.conversion import EXACT
+from symacct.profile.answer import EXACT
 from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import CompositionProfile
