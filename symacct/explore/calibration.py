@@ -656,7 +656,9 @@ def steered_epsilon(
     per_order = isinstance(made, Conversion) and not isinstance(made, OrderOne)
     if orders is not None or not per_order or not is_steered(m, by):
         raise DomainError(f"{echo(m)}: found no bound that is cheaper to compute than its curve")
-    question = EpsilonDelta(m=m, by=by, conversion=made, given="delta", value=given_delta(delta))
+    question = EpsilonDelta(
+        m=m, by=by, conversion=made, asks_epsilon=True, value=given_delta(delta)
+    )
     with precision(_STEERING_BITS):
         curve, converted = Steering(Evaluation(BALL, Kind.UPPER, by)).curve(m), question.objective()
 

@@ -669,7 +669,7 @@ class Accountant:
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest ε for δ ∈ [0, 1); see `Node.epsilon`."""
-        return self._ask(m, "delta", given_delta(delta), conversion, orders, by, digits)
+        return self._ask(m, True, given_delta(delta), conversion, orders, by, digits)
 
     def delta(
         self,
@@ -682,12 +682,12 @@ class Accountant:
     ) -> Guarantee:
         """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
         fraction = rational(epsilon, "epsilon")
-        return self._ask(m, "epsilon", fraction, conversion, orders, by, digits)
+        return self._ask(m, False, fraction, conversion, orders, by, digits)
 
     def _ask(
         self,
         m: Node,
-        given_name: str,
+        asks_epsilon: bool,
         value: Fraction,
         conversion: str,
         orders: Asked,
@@ -698,7 +698,9 @@ class Accountant:
         conversion = pinned_conversion(conversion, orders, by)
         pinned = None if conversion == BEST else proved_conversion(conversion)
         usual = pinned or proved_conversion(BY_ORDERS)
-        question = EpsilonDelta(m=m, by=by, conversion=usual, given=given_name, value=value)
+        question = EpsilonDelta(
+            m=m, by=by, conversion=usual, asks_epsilon=asks_epsilon, value=value
+        )
         self._check(question)
         is_default, digits = digits is None, self.digits if digits is None else digits
         digits = arguments.digits(digits)

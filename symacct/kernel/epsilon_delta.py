@@ -65,8 +65,9 @@ class EpsilonDelta:
     m: Node
     by: By
     conversion: Conversion | WholeProfile
-    #: "delta" or "epsilon", the name of what is given.
-    given: str
+    #: Is ε asked for, because δ is given?
+    asks_epsilon: bool
+    #: The number that is given, δ or ε.
     value: Fraction
 
     @property
@@ -76,15 +77,15 @@ class EpsilonDelta:
         return self.conversion
 
     @property
-    def asks_epsilon(self) -> bool:
-        """Is ε asked for, because δ is given?"""
-        return self.given == "delta"
+    def given(self) -> str:
+        """The name of what is given, for a message."""
+        return "delta" if self.asks_epsilon else "epsilon"
 
     @property
     def key(self) -> tuple[object, ...]:
         """The memory's key of the question, beside the node, the orders and the digits."""
         # A fraction works its hash out anew each time, which takes as long as a sum.
-        return self.by, self.conversion, self.given, *self.value.as_integer_ratio()
+        return self.by, self.conversion, self.asks_epsilon, *self.value.as_integer_ratio()
 
     def objective(self) -> Callable[[arb, Order], arb]:
         """(ε(α), α) ↦ the ε, or the log δ, that the conversion proves, as a ball.

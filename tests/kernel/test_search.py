@@ -81,7 +81,11 @@ def test_a_valley_with_a_cliff_of_infinity_is_searched_too(bottom, guess):
 def from_a_guess(curve):
     """The order found by the classic conversion, the best one, and how many were asked."""
     question = EpsilonDelta(
-        m=Gaussian(1), by=None, conversion=named("classic"), given="delta", value=Fraction(1, 10**8)
+        m=Gaussian(1),
+        by=None,
+        conversion=named("classic"),
+        asks_epsilon=True,
+        value=Fraction(1, 10**8),
     )
     converted, asked = question.objective(), set()
 

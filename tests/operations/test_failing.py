@@ -301,7 +301,7 @@ def test_what_is_exact_at_one_end_alone_is_an_upper_bound():
     m = 200 * ApproximateDP("1/2", "1/1000003") + Failing(Laplace(2), "1/999983")
     parts = may_fail(m)
     question = EpsilonDelta(
-        m=m, by=None, conversion=named("improved"), given="delta", value=Fraction(1, 100)
+        m=m, by=None, conversion=named("improved"), asks_epsilon=True, value=Fraction(1, 100)
     )
     low, high = parts.delta_of_rest(question.value, 6)
     assert low < high
