@@ -245,24 +245,6 @@ def whole_valley(
     return order_search.whole_valley(f, first, last, near)
 
 
-def lowest_whole_valley(
-    question: EpsilonDelta, curve: NodeCurve, f: order_search.Objective, first: int, last: int
-) -> int:
-    """The whole order at the bottom of the lowest valley found of f, which may have several.
-
-    It has several where one theorem ends and another goes on, but not for a curve of convex CGF.
-    The others are looked for at orders 2^i and 3·2^i.
-    """
-    bottom = whole_valley(question, curve, f, first, last)
-    if curve.shape is not None:
-        return bottom
-    low = max(first, bottom // _TUNING.valley_ratio)
-    high = min(last, max(bottom, _TUNING.cheap_order))
-    places = (lead << exponent for exponent in range(high.bit_length()) for lead in (2, 3))
-    start = order_search.lowest(f, (bottom, *(place for place in places if low <= place <= high)))
-    return bottom if start == bottom else order_search.whole_valley_near(f, first, last, start)
-
-
 def _if_exponential(curve: NodeCurve, f: order_search.Objective, first: int, near: int) -> int:
     """The best order if K = kλ(λ+1)e^{gλ} and λf − K = c + t log λ; 0 where that has none.
 
@@ -364,20 +346,17 @@ class BestOrder:
             curve = self._curves[BALL.bits] = self.evaluation().curve(self.question.m)
         return curve
 
-    def objective(self) -> order_search.Objective:
-        """α ↦ f(α), the conversion of the curve at the current precision, remembered."""
-        return self._objective_of(self.curve())
-
-    def steering(self) -> order_search.Objective:
-        """The function by which the search compares orders: f, or a cheaper one near it."""
-        return self._objective_of(self._steering_curve())
-
-    def _steering_curve(self) -> NodeCurve:
+    def steering_curve(self) -> NodeCurve:
+        """The curve by whose conversion the search compares orders: the node's, or one near it."""
         m = self.question.m
         return Steering(self.evaluation()).curve(m) if self._is_steered else self.curve()
 
-    def _objective_of(self, curve: NodeCurve) -> order_search.Objective:
-        """α ↦ the conversion of a curve's value at the current precision, remembered."""
+    def objective(self, curve: NodeCurve | None = None) -> order_search.Objective:
+        """α ↦ f(α), the conversion of a curve at the current precision, remembered.
+
+        The curve is that of the question's node if none is given.
+        """
+        curve = curve or self.curve()
         key = BALL.bits, curve.evaluation.variant
         if key not in self._objectives:
             memo: dict[Order, arb] = {}
@@ -560,7 +539,8 @@ class BestOrder:
         """
         self.question.refuse_delta_zero()
         first, last = 2, last_order(self.question.m)
-        f, converted = self.steering(), self.question.objective()
+        curve, converted = self.steering_curve(), self.question.objective()
+        f = self.objective(curve)
         if pure is not None and self.question.asks_epsilon:
             # The search starts where the conversion of a curve that is 0 is below ε(∞).
             if pure == 0 or not order_search.below(converted(arb(0), last), pure):
@@ -569,26 +549,39 @@ class BestOrder:
                 deadline.check()
                 first = 2 * first - 1
             first = max(2, (first + 1) // 2)
-        best = self._whole_valley(f, first, last)
+        best = self._whole_valley(curve, first, last)
         if pure is not None and self.question.asks_epsilon and pure <= f(best):
             return None
         self._warn_of_the_end(best, last)
         return best
 
-    def _whole_valley(self, f: order_search.Objective, first: int, last: int) -> int:
-        """The bottom of f's valley over whole orders.
+    def _whole_valley(self, curve: NodeCurve, first: int, last: int) -> int:
+        """The whole order at the bottom of the valley of f, the conversion of a steering curve.
 
-        It is looked for next to a known one, if there is one, or to that of some of many parts.
+        It is looked for next to a known one, if there is one, or to that of some of many parts. Of
+        several the lowest one found counts: f has several where one theorem ends and another goes
+        on, but not for a curve of convex CGF. They are looked for at orders 2^i and 3·2^i.
         """
+        f, near = self.objective(curve), None
         if self._start != INFINITY:
             near = min(max(first, int(self._start)), last)
+        elif (representative := representative_part(self.question.m)) is not None:
+            search = self.asking(replace(self.question, m=representative))
+            near = search._whole_valley(search.steering_curve(), first, last)
+        if near is not None:
             return order_search.whole_valley_near(f, first, last, near)
-        representative = representative_part(self.question.m)
-        if representative is None:
-            return lowest_whole_valley(self.question, self._steering_curve(), f, first, last)
-        search = self.asking(replace(self.question, m=representative))
-        near = search._whole_valley(search.steering(), first, last)
-        return order_search.whole_valley_near(f, first, last, near)
+        bottom = whole_valley(self.question, curve, f, first, last)
+        if curve.shape is not None:
+            return bottom
+        low = max(first, bottom // _TUNING.valley_ratio)
+        high = min(last, max(bottom, _TUNING.cheap_order))
+        places = (lead << exponent for exponent in range(high.bit_length()) for lead in (2, 3))
+        start = order_search.lowest(
+            f, (bottom, *(place for place in places if low <= place <= high))
+        )
+        if start == bottom:
+            return bottom
+        return order_search.whole_valley_near(f, first, last, start)
 
     def _warn_of_the_end(self, best: int, last: int) -> None:
         """Warns with OrderGridWarning where orders beyond those that were tried may be better."""
@@ -632,7 +625,7 @@ class BestOrder:
         `pure` is a finite ε(∞), or None. It is proved optimal where the CGF is convex.
         """
         with precision(self.search_bits):
-            steering = self.steering()
+            steering = self.objective(self.steering_curve())
             places = order_search.places(steering, whole, self.question.asks_epsilon)
             # A steering function has one valley where the curve's f has.
             f, beyond = self.objective(), (places[1] + places[2]) / 2
@@ -676,7 +669,7 @@ class BestOrder:
         step = max((best - 1) / 2**_TUNING.near_bits, 2 * width)  # at which the floor is asked too
         places, asks_epsilon = (best - step, best, best + step), self.question.asks_epsilon
         curves = [self._below(near) for near in places[::2]]
-        left, right = map(self._objective_of, curves)
+        left, right = map(self.objective, curves)
         convex = all(self._convex_at(alpha, curve) for curve in curves for alpha in places)
         if not (convex and self._is_one_valley):
             return best, None
@@ -684,7 +677,7 @@ class BestOrder:
             crossing = order_search.real_valley(left, places, width, asks_epsilon)
             return crossing, self._floor(curves[0], crossing, width)
         saddle = order_search.saddle(
-            lambda near: self._objective_of(self._below(near)), best, width, asks_epsilon
+            lambda near: self.objective(self._below(near)), best, width, asks_epsilon
         )
         if saddle is not None:
             return saddle, self._floor(self._below(saddle), saddle, width)
@@ -701,7 +694,7 @@ class BestOrder:
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
     ) -> Fraction:
         """The best order by the steering function, unproved, between the outer two of three."""
-        f = self.steering()
+        f = self.objective(self.steering_curve())
         if convex and all(f(alpha).is_finite() for alpha in places):
             bits = _TUNING.steered_bits if self._is_steered else order_search.UNPROVED_BITS
             width = max(width, (places[1] - places[0]) / 2**bits)
@@ -714,7 +707,7 @@ class BestOrder:
         None where the curve is not known to be convex and below the true one at the orders asked,
         where an order could not be computed, or balls do not prove a valley.
         """
-        f = self._objective_of(curve)
+        f = self.objective(curve)
         for multiple in order_search.WIDTH_MULTIPLES:
             orders = (best - multiple * width, best, best + multiple * width)
             if orders[0] <= 1:
