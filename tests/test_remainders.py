@@ -46,9 +46,9 @@ STEERING = {
         "self.a.max \u2192 self.a.min",
         "in: sigma = float(self.sigma.lower())",
         "most / _tail(right",
+        "value - disc",  # a box about 0
     ],
     # A box about 0.
-    "profile.losses.sampled_gaussian:the loss": ["value - disc"],
     "profile.sums:gathered terms": ["value - disc"],
     # Both signs are added; beyond the last level there is next to nothing, by more a bound as well.
     "profile.losses.fixed_size:equilateral triangles": [

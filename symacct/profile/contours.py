@@ -687,6 +687,8 @@ class Contour:
     plan: ContourPlan
     reverse: bool
     at: float
+    #: The bounds of `_log_right_alias` by λ.
+    _aliases: dict[float, arb] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def delta(self, y: arb) -> arb:
         """Enclose D(y) − P(L = ∞) for any real y, at the plan's precision.
@@ -793,11 +795,6 @@ class Contour:
                 most = log_chernoff(self.runs, lam, self.reverse)
                 self._aliases[lam] = most - falls.expm1().log()
         return self._aliases[lam]
-
-    @cached_property
-    def _aliases(self) -> dict[float, arb]:
-        """The bounds of `_log_right_alias` by λ."""
-        return {}
 
     def _left_out(self, y: arb) -> arb:
         """Bound the sum of the nodes beyond the last one, or what its taper leaves out."""

@@ -284,7 +284,7 @@ def test_one_order_and_a_line_agree(variance, gamma, a, need):
     with ctx.workprec(BITS + 240):
         line = OrderLine(a, 1.0, 0)
         (alone,) = part.transform(line, need)
-        assert alone.overlaps(part.off_the_line(line, part.rule(a, need + 60))[0])
+        assert alone.overlaps(part.rule(a, need + 60).transform(part, line)[0])
         assert alone.real.rad() < 20 * math.exp(-need) * alone.real
 
 
@@ -304,7 +304,7 @@ def test_the_real_line_and_a_line_above_it_agree(variance, gamma, a, h, first, m
     part, line = SampledGaussian(variance, gamma), OrderLine(a, h, first + more, first)
     with ctx.workprec(BITS + 60):
         on = strip(part, a, h * line.last, need).transform(part, line)
-        off = part.off_the_line(line, part.rule(a, need))
+        off = part.rule(a, need).transform(part, line)
         [known] = part.transform(OrderLine(a, h, 0), 20.0)
         for one, other in zip(on, off, strict=True):
             assert one.overlaps(other)

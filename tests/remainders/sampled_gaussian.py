@@ -41,11 +41,23 @@ ROUND = arb(1, 1e-9)
     "profile.losses.sampled_gaussian:frames",
     "__init__", "nodes", "error", "shrink", "_cosine", "_most", "outside_sum", "tail_sum",
     "_smaller", "_under_tangent", "tilted_beyond", "tilted_mass", "_under_chords", "_grown",
-    "_exponential", "_tail",
+    "_exponential", "_tail", "transform",
 )  # fmt: skip
 def bounds_of_a_sampled_gaussian(m):
     for gamma in (0.375, 0.25):
         yield from bounds_of_a_frame(m, gamma)
+    yield from sums_off_the_line(m)
+
+
+def sums_off_the_line(m):
+    part, line = m.SampledGaussian(Fraction(9, 4), Fraction(3, 8)), m.OrderLine(1.5, 0.75, 3, 2)
+    for step, last in ((0.5, 24), (0.5, 8), (2.0, 6)):
+        rule = m.LineRule(0.75, step, -last, last)
+        for n, found in enumerate(rule.transform(part, line), 2):
+            truth = moment_on_a_line(n)
+            yield found.real, mp.re(truth)
+            yield found.imag, mp.im(truth)
+    yield sharp(m.LineRule(0.75, 0.1875, -64, 86).transform(part, line)[1].real)
 
 
 def bounds_of_a_frame(m, gamma):
@@ -204,12 +216,16 @@ def gaussian_sticks(variance, gamma, y, reverse):
 
 @row(
     "profile.losses.sampled_gaussian:the loss",
-    "off_the_line", "frequencies", "hockey_stick", "largest", "_certain", "frame_for",
+    "frequencies", "hockey_stick", "largest", "_certain", "frame",
 )  # fmt: skip
 def a_sampled_gaussian(m):
     variance, gamma = Fraction(9, 4), Fraction(3, 8)
     part = m.SampledGaussian(variance, gamma)
     least = mp.log(mp.mpf(5) / 8)
+    for frame, stated in ((part.frame(1.5), 2.25), (part.frame(1.5, arb(2)), 2)):
+        yield frame.variance, mp.mpf(stated)
+        yield frame.gamma, mp.mpf(3) / 8
+        yield frame.rest, mp.mpf(5) / 8
     yield part.frequencies()[0], least
     yield part.largest(True), -least
     for y in (0.125, 1.75, -0.125, -0.25, -1.75):
@@ -222,15 +238,6 @@ def a_sampled_gaussian(m):
         for y in (end - 0.24, end + 0.24):
             found = part.hockey_stick(arb(end, 0.25), reverse)
             yield found, gaussian_sticks(variance, gamma, y, reverse)
-
-    line = m.OrderLine(1.5, 0.75, 3, 2)
-    for step, last in ((0.5, 24), (0.5, 8), (2.0, 6)):
-        rule = m.LineRule(0.75, step, -last, last)
-        for n, found in enumerate(part.off_the_line(line, rule), 2):
-            truth = moment_on_a_line(n)
-            yield found.real, mp.re(truth)
-            yield found.imag, mp.im(truth)
-    yield sharp(part.off_the_line(line, m.LineRule(0.75, 0.1875, -64, 86))[1].real)
 
 
 @functools.cache

@@ -69,8 +69,14 @@ class LineRule:
         return self.last - self.first + 1
 
     def transform(self, part: SampledGaussian, line: OrderLine) -> list[acb]:
-        """Sum F on a line of orders over the nodes."""
-        return part.off_the_line(line, self)
+        """Sum F on a line of orders over the nodes, which are above the real line."""
+        frame = part.frame(line.a)
+        log_ratios, weights = frame.nodes(self)
+        disc = acb_within(frame.error(self, weights))
+        turns = [acb(0, arb(line.h)) * log_ratio for log_ratio in log_ratios]
+        weights = [w * (turn * line.first).exp() for w, turn in zip(weights, turns, strict=True)]
+        sums = power_sums(weights, [turn.exp() for turn in turns], len(line.nodes))
+        return [value + disc for value in sums]
 
 
 class SampledFrame:
@@ -754,7 +760,7 @@ class ManyGaussians(Factor):
 
     def frame(self, s: arb, a: float) -> SampledFrame:
         """Make the frame of noise of 1/s at the common rate."""
-        return self._steepest.frame_for(1 / (s * s), a)
+        return self._steepest.frame(a, 1 / (s * s))
 
     def _error(self, grid: RealLineGrid, line: OrderLine) -> arb:
         """Bound what an interpolated value is off by, for every s between low and high."""
@@ -856,7 +862,7 @@ class ManyGaussians(Factor):
         middle = cell[len(cell) // 2][0]
         angle, _, fallen = middle.best_angle(a, t)
         ends = (BALL.number(cell[i][0].variance) for i in (0, -1))
-        frame = middle.frame_for(next(ends).union(next(ends)), a)
+        frame = middle.frame(a, next(ends).union(next(ends)))
         count = sum(k for _, k in cell)
         return count * frame.decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
 
@@ -1103,12 +1109,9 @@ class SampledGaussian(Part):
 
     # --- balls: what is proved
 
-    def frame(self, a: float) -> SampledFrame:
-        """Make the frame of the parameters in balls."""
-        return self.frame_for(BALL.number(self.variance), a)
-
-    def frame_for(self, variance: arb, a: float) -> SampledFrame:
-        """Make the frame of the parameters for a ball of variances."""
+    def frame(self, a: float, variance: arb | None = None) -> SampledFrame:
+        """Make the frame of the parameters in balls, or of a ball of variances in σ²'s place."""
+        variance = BALL.number(self.variance) if variance is None else variance
         return SampledFrame(variance, BALL.number(self.gamma), BALL.number(1 - self.gamma), a)
 
     def terms(self, line: OrderLine, need: float) -> int:
@@ -1116,16 +1119,6 @@ class SampledGaussian(Part):
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
         return _cheaper(self, line, need).transform(self, line)
-
-    def off_the_line(self, line: OrderLine, rule: LineRule) -> list[acb]:
-        """Sum F on a line of orders over nodes above the real line."""
-        frame = self.frame(line.a)
-        log_ratios, weights = frame.nodes(rule)
-        disc = acb_within(frame.error(rule, weights))
-        turns = [acb(0, arb(line.h)) * log_ratio for log_ratio in log_ratios]
-        weights = [w * (turn * line.first).exp() for w, turn in zip(weights, turns, strict=True)]
-        sums = power_sums(weights, [turn.exp() for turn in turns], len(line.nodes))
-        return [value + disc for value in sums]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """Bound log|F(a+is)| for |s| >= t by log B_η(t) at the best angle.
