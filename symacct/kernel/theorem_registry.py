@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import partial
 from typing import (
     Any,
+    NamedTuple,
     Protocol,
     Required,
     SupportsIndex,
@@ -204,24 +205,41 @@ STATUSES = (PROVED, "conjecture", "approximation", REFUTED)
 #: The end of an error about a theorem's name: what the name has to be.
 LISTED = "a name that theorems lists, such as ZW19-T5"
 STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
-#: What to write for a field of a theorem that is missing or wrong.
-_REMEDIES = {
-    "operation": "operation= with the operation's class, or a tuple of them",
-    "kind": "kind='exact', 'upper' or 'lower', what it gives for an exact curve",
-    "source": "source='work, place'",
-    "orders": "orders='integer' or 'real', or a set of symacct.kernel.claims",
-    "adjacency": "adjacency='add_remove', 'replace_one' or 'either'",
-    "monotone": "monotone=True if it is nondecreasing in every ε(j) that it reads, else False",
-    "applies": "applies=always if it holds for every mechanism, else a function of the node that "
-    "gives back None, or the reason why it is not proved",
-    "status": STATUS_REMEDY,
-}
 
-#: The type that each field of a theorem must have.
-_TYPES = {
-    **{"kind": Kind, "source": Source, "orders": Orders, "adjacency": Adjacency},
-    **{"monotone": bool, "applies": Callable},
+
+class Needed(NamedTuple):
+    """What a field of a theorem has to be: what to write for it, its type, how a word is read."""
+
+    remedy: str
+    type: Any = object
+    read: Callable[[object], Any] = lambda value: value
+
+
+#: The fields that an author has to state, because they decide the claim.
+_NEEDED = {
+    "operation": Needed("operation= with the operation's class, or a tuple of them"),
+    "kind": Needed(
+        "kind='exact', 'upper' or 'lower', what it gives for an exact curve", Kind, claims.kind
+    ),
+    "source": Needed("source='work, place'", Source, claims.source),
+    "orders": Needed(
+        "orders='integer' or 'real', or a set of symacct.kernel.claims", Orders, claims.orders
+    ),
+    "adjacency": Needed(
+        "adjacency='add_remove', 'replace_one' or 'either'", Adjacency, claims.adjacency
+    ),
+    "monotone": Needed(
+        "monotone=True if it is nondecreasing in every ε(j) that it reads, else False", bool
+    ),
+    "applies": Needed(
+        "applies=always if it holds for every mechanism, else a function of the node that gives "
+        "back None, or the reason why it is not proved",
+        Callable,
+    ),
+    "status": Needed(STATUS_REMEDY, str, partial(arguments.one_of, name="status", names=STATUSES)),
 }
+_REMEDIES = {name: needed.remedy for name, needed in _NEEDED.items()}
+_TYPES = {name: needed.type for name, needed in _NEEDED.items()}
 
 #: A sign of relation in a formula.
 _RELATION_SIGN = re.compile("<=|>=|[=≤≥<>]")
@@ -509,10 +527,10 @@ def _parsed_statement(subject: str, operations: Any, statement: Statement) -> St
     """The statement with its words as kinds, sources and orders; one error lists all faults."""
     fields: dict[str, Any] = dict(statement)
     errors = []
-    for name, reader in _FIELD_READERS.items():
+    for name, needed in _NEEDED.items():
         if fields.get(name) is not UNSTATED:
             try:
-                fields[name] = reader(fields[name])
+                fields[name] = needed.read(fields[name])
             except DomainError as error:
                 errors.append(str(error))
     if "assumes" in fields:
@@ -547,15 +565,6 @@ def full_names(kinds: Iterable[type]) -> frozenset[str]:
 def check_status(subject: str, status: object) -> None:
     """DomainError unless the status is one of STATUSES."""
     arguments.one_of(status, f"{subject}, status", STATUSES)
-
-
-_FIELD_READERS: dict[str, Callable[[object], Any]] = {
-    **{"kind": claims.kind, "source": claims.source, "orders": claims.orders},
-    **{
-        "adjacency": claims.adjacency,
-        "status": partial(arguments.one_of, name="status", names=STATUSES),
-    },
-}
 
 
 @answered
