@@ -12,8 +12,8 @@ from symacct.export.expansions import Expansion, Optimum
 from symacct.export.explanation import Explanation
 from symacct.export.graph import Graph
 from symacct.kernel.answer import Bound, ErrorBound
-from symacct.kernel.arguments import By
 from symacct.kernel.exact import Numeric
+from symacct.kernel.parameters import By
 from symacct.papers.report import PrivacyReport
 
 class NodeQuestions:

@@ -15,7 +15,7 @@ from typing import Any, Self
 from flint import arb
 
 from symacct.accountant.currencies import concentrated
-from symacct.kernel import arguments, deadline, limits
+from symacct.kernel import deadline, limits, parameters
 from symacct.kernel.accountant import Accountant, certified_number
 from symacct.kernel.answer import Enclosure
 from symacct.kernel.arithmetic import BALL
@@ -363,7 +363,7 @@ def _orders(asked_orders: Iterable[Numeric], delta: Fraction) -> tuple[Order, ..
 
     At δ = 0 there is ∞ alone. DomainError for another order.
     """
-    listed = [order(one) for one in arguments.members(asked_orders, "orders", "[8, 32]")]
+    listed = [order(one) for one in parameters.members(asked_orders, "orders", "[8, 32]")]
     finite = sorted({alpha for alpha in listed if alpha != INFINITY})
     if finite and not finite[0] > 1:
         raise DomainError(f"orders: found {echo(finite[0])}, needed orders above 1")

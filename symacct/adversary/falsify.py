@@ -12,7 +12,7 @@ from symacct.adversary.outcome import Attack
 from symacct.adversary.schemes import SCHEMES
 from symacct.adversary.schemes.scheme import Scheme
 from symacct.adversary.search import Search, tasks
-from symacct.kernel import arguments, limits, theorem_registry
+from symacct.kernel import limits, parameters, theorem_registry
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import EITHER, FINITE_ORDERS, INTEGER_ORDERS, Kind, Orders, Source
 from symacct.kernel.claims import kind as named_kind
@@ -85,7 +85,7 @@ def _variants(theorem: Theorem) -> Iterator[Theorem]:
 
 def _of_function(bound: Bound, about: str | None, kind: Kind, orders: Orders) -> Theorem:
     """Make a statement of a user's function; DomainError if no scheme is about the operation."""
-    about = arguments.one_of(about, "falsify, about", sorted({scheme.about for scheme in SCHEMES}))
+    about = parameters.one_of(about, "falsify, about", sorted({scheme.about for scheme in SCHEMES}))
     name = getattr(bound, "__name__", "bound")
     return conjectured(name, bound, about, kind, Source("user", ""), orders)
 

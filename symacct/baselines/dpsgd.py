@@ -9,7 +9,7 @@ from flint import arb
 
 from symacct.analysis.normal_tails import hockey_stick
 from symacct.baselines.result import Baseline
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Kind
@@ -37,7 +37,7 @@ def route_one(
     eps, sigma = rational(epsilon, "epsilon"), positive(sigma, "sigma")
     r, k = rate(r, "r"), whole(k, "k", least=1)
     tails = {"exact": lambda eps, sigma: hockey_stick(eps, 1 / sigma), "chernoff": _chernoff_tail}
-    arguments.one_of(tail, "route_one, tail", tails)
+    parameters.one_of(tail, "route_one, tail", tails)
     if r == 0:
         raise DomainError("route_one: found r = 0, needed r > 0")
     steps = Fraction(k) / r

@@ -15,7 +15,7 @@ from fractions import Fraction
 from flint import arb
 
 from symacct.baselines.result import noise_of, positive_delta
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, from_ball
 from symacct.kernel.arithmetic import BALL
@@ -76,7 +76,7 @@ def shuffled_batches(
     0.0008525
     """
     run = _Batches.of(sigma, steps, epochs, adjacency)
-    return run.delta(rational(epsilon, "epsilon"), arguments.digits(digits))
+    return run.delta(rational(epsilon, "epsilon"), parameters.digits(digits))
 
 
 def shuffled_batches_epsilon(
@@ -93,7 +93,7 @@ def shuffled_batches_epsilon(
     5.6239
     """
     d, run = positive_delta(delta), _Batches.of(sigma, steps, epochs, adjacency)
-    return run.epsilon(d, arguments.digits(digits))
+    return run.epsilon(d, parameters.digits(digits))
 
 
 @dataclass(frozen=True)

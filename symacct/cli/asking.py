@@ -13,11 +13,11 @@ from symacct.cli.frame import HOW, Orders, Reply, command, in_numbers
 from symacct.export.description import OWN_CURVE, about, is_open, kind_label
 from symacct.kernel.accountant import ENGINES, Accountant, asked_of
 from symacct.kernel.answer import Guarantee
-from symacct.kernel.arguments import By
 from symacct.kernel.claims import Adjacency, with_relation
 from symacct.kernel.deadline import progress
 from symacct.kernel.exact import order
 from symacct.kernel.node import Node
+from symacct.kernel.parameters import By
 from symacct.papers.report import PrivacyReport, Row
 from symacct.results.screen import Tabled
 

@@ -44,12 +44,12 @@ from symacct.export.tables import as_printed
 from symacct.export.theorem_sheets import ListedTheorems
 from symacct.kernel.accountant import Accountant, asked_of
 from symacct.kernel.answer import Bound
-from symacct.kernel.arguments import By
 from symacct.kernel.claims import EITHER, Adjacency
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import ExecutorError
 from symacct.kernel.exact import order
 from symacct.kernel.node import Node
+from symacct.kernel.parameters import By
 from symacct.papers.report import PrivacyReport
 from symacct.results.screen import Labelled, Tabled
 from symacct.text import parse_open

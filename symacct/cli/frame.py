@@ -19,11 +19,11 @@ import click
 from symacct.cli.group import InputError, main, print_note
 from symacct.explore.grids import grid
 from symacct.kernel import limits
-from symacct.kernel.arguments import By
 from symacct.kernel.claims import adjacency
 from symacct.kernel.conversion import BEST
 from symacct.kernel.errors import echo, reason
 from symacct.kernel.node import Node
+from symacct.kernel.parameters import By
 from symacct.results.screen import Labelled, Note, Part, Verbatim
 from symacct.results.terminal import print_part
 from symacct.text import parse_open

@@ -36,12 +36,12 @@ from symacct.export.latex.number_formula import UnwrittenError, number_latex, pr
 from symacct.export.tables import table
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Guarantee
-from symacct.kernel.arguments import By
 from symacct.kernel.claims import Source
 from symacct.kernel.conversion import BEST
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import echo
 from symacct.kernel.node import Node
+from symacct.kernel.parameters import By
 from symacct.kernel.sources import WORKS
 from symacct.papers import statement
 from symacct.papers.document import paper

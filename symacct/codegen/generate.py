@@ -35,14 +35,13 @@ from symacct.codegen.targets.multiprecision import GUARD_DIGITS
 from symacct.codegen.trace import Program, as_typed, trace
 from symacct.codegen.writer import Facts, Writer, evidence, rounded_up, wrapped
 from symacct.export.description import about
-from symacct.kernel import arguments, limits
+from symacct.kernel import limits, parameters
 from symacct.kernel.answer import nearest_float
-from symacct.kernel.arguments import By
 from symacct.kernel.attached import question
 from symacct.kernel.errors import DomainError, PrecisionError, echo
 from symacct.kernel.exact import Numeric, Order, exact
 from symacct.kernel.node import Node, as_node
-from symacct.kernel.parameters import positive, whole
+from symacct.kernel.parameters import By, positive, whole
 from symacct.kernel.theorem_registry import Theorem, all_named, theorems
 from symacct.results.written import Written
 from symacct.version import __version__
@@ -102,7 +101,7 @@ def code(
     as_node(m, "code")
     if isinstance(target, str) and target.lower() in ("cpp", "c++"):
         raise DomainError(f'target: found {target!r}, needed c: C++ calls C code as extern "C"')
-    writer = TARGETS[arguments.one_of(target, "target", TARGETS)]
+    writer = TARGETS[parameters.one_of(target, "target", TARGETS)]
     last = whole(writer.usual_order if max_order is None else max_order, "max_order", least=2)
     limits.check("order", last, "max_order")
     count = whole(points, "points", least=20)
@@ -297,8 +296,8 @@ def _chosen(
     """
     known: dict[Any, str] = {**names, **{s.name: n for s, n in names.items()}}
     chosen = {}
-    for key, listed in arguments.mapping(at, "at", "{'sigma': [1, 5]}").items():
-        values = arguments.members(listed, f"at[{echo(key)}]", "[1, 5]")
+    for key, listed in parameters.mapping(at, "at", "{'sigma': [1, 5]}").items():
+        values = parameters.members(listed, f"at[{echo(key)}]", "[1, 5]")
         if not isinstance(key, str | sympy.Symbol) or key not in known:
             names_left_open = ", ".join(s.name for s in names) or "none is open"
             raise DomainError(

@@ -20,13 +20,13 @@ from symacct.codegen.runtime import digits, plain
 from symacct.codegen.trace import Program
 from symacct.kernel.accountant import FormulaAccountant
 from symacct.kernel.answer import Enclosure, to_fraction
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import Number
 from symacct.kernel.claims import Claim, Kind
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import DomainError, PrecisionError, SymacctError
 from symacct.kernel.exact import INFINITY, Exact, Order
 from symacct.kernel.node import Node
+from symacct.kernel.parameters import By
 
 # --- the program run unprinted
 #

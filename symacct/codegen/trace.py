@@ -16,13 +16,13 @@ from symacct.codegen.ir import Call, Compare, Difference, Expr, Num, TableEntry,
 from symacct.codegen.theorems import FORMS, leaf_curve, where_it_holds, within
 from symacct.export.formula import ends_unstated
 from symacct.kernel import deadline
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import Number, SymbolicArithmetic
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import DomainError, LimitError, SymacctError
 from symacct.kernel.evaluation import Evaluation, goal_of
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Mechanism, Node
+from symacct.kernel.parameters import By
 from symacct.kernel.theorem_registry import Theorem
 from symacct.mechanisms import Curve
 from symacct.operations import GroupPrivacy

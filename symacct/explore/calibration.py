@@ -19,7 +19,7 @@ from symacct.explore.risk import Risk
 from symacct.export.cards import card, guarantee_card
 from symacct.export.citation import source_line
 from symacct.export.description import about, sensitivity
-from symacct.kernel import arguments, exact
+from symacct.kernel import exact, parameters
 from symacct.kernel.accountant import (
     BY_ORDERS,
     CLOSEST,
@@ -40,7 +40,6 @@ from symacct.kernel.answer import (
     shortened,
     shown,
 )
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Adjacency, Kind
@@ -58,7 +57,7 @@ from symacct.kernel.evaluation import Evaluation, exact_pure, theorem_node
 from symacct.kernel.exact import INFINITY, Numeric, Order, sympy
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.optimal_order import Steering, is_steered, last_order, whole_valley
-from symacct.kernel.parameters import given_delta, rational
+from symacct.kernel.parameters import By, given_delta, rational
 from symacct.kernel.sums import order_search
 from symacct.operations import dp_sgd
 
@@ -394,7 +393,7 @@ class _RunTarget(Target):
         digits: int,
         how: dict[str, Any],
     ) -> None:
-        self.shown = arguments.digits(digits)
+        self.shown = parameters.digits(digits)
         self.run = run
         self.prepare(rational(epsilon, "epsilon"), delta, self.shown, how)
         self.symbol: Any = SimpleNamespace(name="noise_multiplier")
@@ -528,7 +527,7 @@ def calibrate_risk(
     sigma = 0.7778 meets the target, 0.7777 does not
       tpr at fpr 0.01 0.04998945391 <= 0.05 under add_remove
     """
-    digits, node = arguments.digits(digits), as_node(m, "calibrate_risk")
+    digits, node = parameters.digits(digits), as_node(m, "calibrate_risk")
     named = {
         "advantage": (advantage, None),
         "mu": (mu, None),
@@ -768,7 +767,7 @@ def calibrate(
     >>> print(calibrate(Gaussian(sympy.Symbol("sigma")), epsilon=1, delta="1e-5", digits=3).meets)
     187/50
     """
-    digits, m = arguments.digits(digits), as_node(m, "calibrate")
+    digits, m = parameters.digits(digits), as_node(m, "calibrate")
     if rho is not None:
         if epsilon is not None or delta is not None:
             raise DomainError("calibrate: found rho with epsilon or delta, needed one target")
@@ -778,7 +777,7 @@ def calibrate(
     conversion = pinned_conversion(conversion, orders, by)
 
     def ask(conversion: str, digits: int = digits) -> Calibration:
-        how = {"conversion": conversion, "orders": arguments.orders(orders), "by": by}
+        how = {"conversion": conversion, "orders": parameters.orders(orders), "by": by}
         return _calibrate(m, (epsilon, delta), digits, how)
 
     if conversion != BEST:

@@ -16,7 +16,6 @@ from symacct.export.description import KIND_LABELS, about, kind_label
 from symacct.kernel import limits
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee, format_shared, order_text
-from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import conversions
 from symacct.kernel.deadline import Budget, progress, time_words
@@ -30,7 +29,7 @@ from symacct.kernel.errors import (
 )
 from symacct.kernel.exact import Numeric, Order, order, sympy
 from symacct.kernel.node import Node, as_node
-from symacct.kernel.parameters import given_delta
+from symacct.kernel.parameters import By, given_delta
 from symacct.kernel.theorem_registry import PROVED, Theorem, is_about, theorems
 from symacct.results.screen import Part, Tabled, aligned
 

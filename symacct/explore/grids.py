@@ -9,7 +9,7 @@ from typing import Any
 
 import flint
 
-from symacct.kernel import arguments, exact, limits
+from symacct.kernel import exact, limits, parameters
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import sympy
@@ -65,7 +65,7 @@ def axis_values(values: object, name: str) -> list[Any]:
     """
     if isinstance(values, str) or not isinstance(values, Iterable):
         return [values]
-    return arguments.members(values, name, "[1, 2]")
+    return parameters.members(values, name, "[1, 2]")
 
 
 def whole_numbers(values: list[str]) -> list[str]:

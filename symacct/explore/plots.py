@@ -19,10 +19,9 @@ from symacct.explore.grids import axis_values
 from symacct.explore.sweeps import NEEDED, Values, sweep
 from symacct.export.description import pictured
 from symacct.export.figures import legend_above, matplotlib_module, picture
-from symacct.kernel import arguments, limits
+from symacct.kernel import limits, parameters
 from symacct.kernel.accountant import BY_ORDERS, Accountant, refuse_symbols
 from symacct.kernel.answer import Bound, Enclosure, bound, rational_float, shortened, to_fraction
-from symacct.kernel.arguments import By
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import BEST
@@ -42,7 +41,7 @@ from symacct.kernel.errors import (
 from symacct.kernel.exact import INFINITY, Numeric, Order, exact, is_infinite, order, sympy
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
-from symacct.kernel.parameters import probability, rational, whole
+from symacct.kernel.parameters import By, probability, rational, whole
 from symacct.kernel.theorem_registry import all_named
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
@@ -658,7 +657,7 @@ def plot(
     named, about_all = _distinguished(curves)
     chosen = {name: _drawn_orders(node, orders, pinned) for name, node in named.items()}
     drawing = Drawing(axes, _ORDER, _CURVE, about_all)
-    by = arguments.members(by, "plot, by", "['ZW19-T5']")
+    by = parameters.members(by, "plot, by", "['ZW19-T5']")
     for name, node in named.items():
         title = ", ".join([name, *(theorem.name for theorem in all_named(pinned))])
         finite, best = chosen[name]
@@ -705,9 +704,9 @@ def plot_sweep(
     """
     values = {
         str(getattr(key, "name", key)): axis_values(value, "plot, over")
-        for key, value in arguments.mapping(over, "plot, over", "{'sigma': [1, 2]}").items()
+        for key, value in parameters.mapping(over, "plot, over", "{'sigma': [1, 2]}").items()
     }
-    arguments.one_of(ask, "ask", NEEDED)
+    parameters.one_of(ask, "ask", NEEDED)
     varied = [name for name, listed in values.items() if len(listed) > 1]
     if len(varied) not in (1, 2):
         [name, *_] = varied or [*(set(values) - {NEEDED[ask]}), NEEDED[ask]]
@@ -763,7 +762,7 @@ def _drawn_orders(
     """
     if orders is None:
         return default_orders(node, by)
-    listed = arguments.members(orders, "plot, orders", "[2, 4, 8]")
+    listed = parameters.members(orders, "plot, orders", "[2, 4, 8]")
     finite = sorted({alpha for alpha in map(order, listed) if alpha != INFINITY})
     if not finite:
         raise DomainError("plot: found no finite order, needed at least one")
@@ -826,7 +825,7 @@ def plot_profile(
     if epsilons is None:
         last = _last_epsilon(accountant, node)
         epsilons = [last * i / _PROFILE_STEPS for i in range(_PROFILE_STEPS + 1)]
-    listed = arguments.members(epsilons, "plot_profile, epsilons", "[0, 1]")
+    listed = parameters.members(epsilons, "plot_profile, epsilons", "[0, 1]")
     at = [rational(x, "plot_profile, epsilons") for x in listed]
     drawing = Drawing(axes, r"$\epsilon$", r"$\delta$", pictured(node))
     if _is_known(accountant, node):
@@ -866,7 +865,7 @@ def plot_runs(
     if counts is None:
         node, counts = _one_run(node)
     ks = [
-        whole(k, "plot_runs, counts", 1) for k in arguments.members(counts, "plot_runs", "[1, 10]")
+        whole(k, "plot_runs, counts", 1) for k in parameters.members(counts, "plot_runs", "[1, 10]")
     ]
     about = f"of {shortened(repr(node))}: {pictured(node)}"
     drawing = Drawing(axes, "number of runs", rf"$\epsilon$ at $\delta$ = {delta}", about)

@@ -23,7 +23,7 @@ from symacct.accountant.currencies.tradeoff import (
 from symacct.explore.plots import FPRS, roc
 from symacct.export.cards import grid
 from symacct.export.description import about, is_open, neighbours, pictured, sensitivity
-from symacct.kernel import arguments, limits
+from symacct.kernel import limits, parameters
 from symacct.kernel.accountant import certified_number, refuse_symbols
 from symacct.kernel.answer import Bound, bound, from_ball, given, rational_text, to_fraction
 from symacct.kernel.arithmetic import BALL
@@ -385,7 +385,7 @@ class Risk:
     ) -> None:
         self.node = as_node(m, "risk")
         refuse_symbols(m)
-        self.digits = arguments.digits(digits)
+        self.digits = parameters.digits(digits)
         self.least_error = rational(least_error, "risk, least_error")
         if not 0 < self.least_error < Fraction(1, 2):
             stated = echo(least_error)
@@ -721,11 +721,11 @@ def plot_risk(
     >>> figure = plot_risk(1000 * PoissonSubsample(Gaussian(2), "1/100"), ["1e-3", "1e-2", "0.1"])
     """
     nodes = {"the best test": m} if isinstance(m, Node) else dict(
-        arguments.mapping(m, "plot_risk", "{'run': Gaussian(5)}")
+        parameters.mapping(m, "plot_risk", "{'run': Gaussian(5)}")
     )  # fmt: skip
     if not nodes:
         raise DomainError("plot_risk: found no mechanism, needed one at least")
-    rates = FPRS if fprs is None else arguments.members(fprs, "plot_risk, fprs", "['1e-3', 0.1]")
+    rates = FPRS if fprs is None else parameters.members(fprs, "plot_risk, fprs", "['1e-3', 0.1]")
     at = [_share(x, "plot_risk, fprs") for x in rates]
     tests = []
     for name, node in nodes.items():

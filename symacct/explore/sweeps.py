@@ -21,10 +21,9 @@ from symacct.explore.grids import axis_values
 from symacct.export.cards import grid
 from symacct.export.description import KIND_LABELS, OWN_CURVE, about
 from symacct.export.tables import in_full
-from symacct.kernel import arguments, exact, limits
+from symacct.kernel import exact, limits, parameters
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, order_text
-from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import BEST
 from symacct.kernel.deadline import progress as shown_progress
@@ -38,6 +37,7 @@ from symacct.kernel.errors import (
 )
 from symacct.kernel.exact import INFINITY, Numeric, sympy
 from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import By
 from symacct.results.screen import Part, Tabled
 from symacct.text import from_json
 from symacct.version import __version__
@@ -482,7 +482,7 @@ class Sweep(Sequence[Record]):
 
     def to_csv(self, path: str | Path) -> None:
         """Write a table with a row for each point. Raises StorageError."""
-        path = arguments.path(path, "table")
+        path = parameters.path(path, "table")
         try:
             with open(path, "w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, [*self.axes, *COLUMNS], restval="")
@@ -498,7 +498,7 @@ class Sweep(Sequence[Record]):
 
         Raises MissingPackageError without pandas.
         """
-        pandas = arguments.package("pandas", "to_pandas", "pip install pandas, or use to_csv")
+        pandas = parameters.package("pandas", "to_pandas", "pip install pandas, or use to_csv")
         made: DataFrame = pandas.DataFrame(list(self), columns=[*self.axes, *COLUMNS])
         return made
 
@@ -507,7 +507,7 @@ class Sweep(Sequence[Record]):
 
         Raises MissingPackageError without pyarrow.
         """
-        pyarrow = arguments.package("pyarrow", "to_arrow", "pip install pyarrow, or use to_csv")
+        pyarrow = parameters.package("pyarrow", "to_arrow", "pip install pyarrow, or use to_csv")
         truths = {"certified", "optimal"}
         fields = [
             (name, pyarrow.bool_() if name in truths else pyarrow.string())
@@ -553,21 +553,22 @@ def sweep(
     ['4.3772', '1.9931']
     """
     points = ParameterGrid(m, over, ask)
+    names = list(by) if isinstance(by, tuple) else None if by is None else parameters.text(by, "by")
     settings = {
         "ask": ask,
-        "digits": arguments.digits(digits),
-        "by": list(by) if isinstance(by, tuple) else by if by is None else arguments.text(by, "by"),
-        "conversion": arguments.text(conversion, "conversion"),
+        "digits": parameters.digits(digits),
+        "by": names,
+        "conversion": parameters.text(conversion, "conversion"),
         "orders": _orders(orders),
     }
     of = about(m)
     with ExitStack() as stack:
         stored = None
         if file is not None:
-            stored = ResultsFile(arguments.path(file, "file"), points.header(settings))
+            stored = ResultsFile(parameters.path(file, "file"), points.header(settings))
             stack.callback(stored.close)
         done = dict(stored.records) if stored else {}
-        wanted = arguments.flag(progress, "progress")
+        wanted = parameters.flag(progress, "progress")
         shown = shown_progress("sweep", len(points), len(done), wanted)
         advance = stack.enter_context(shown)
         tasks = points.tasks(settings, done)
@@ -612,7 +613,7 @@ class ParameterGrid:
 
     def __init__(self, m: Node, over: Mapping[sympy.Symbol | str, Values], ask: str) -> None:
         self.m = as_node(m, "sweep")
-        arguments.one_of(ask, "ask", NEEDED)
+        parameters.one_of(ask, "ask", NEEDED)
         if not isinstance(over, Mapping):
             raise DomainError(
                 f"sweep: found {echo(over)}, needed values by name: {{'sigma': [1, 2]}}"
@@ -719,7 +720,7 @@ def _text(value: Numeric, name: str) -> str:
 
 def _orders(orders: str | Iterable[Numeric] | None) -> str | list[str] | None:
     """Return the orders as text that JSON takes; a name of orders and None stay."""
-    listed = arguments.orders(orders)
+    listed = parameters.orders(orders)
     return [_text(order, "orders") for order in listed] if isinstance(listed, list) else listed
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from symacct.export.latex.sentences import cite_key, plain_tex
 from symacct.kernel.answer import Guarantee
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.attached import question
@@ -18,6 +17,7 @@ from symacct.kernel.errors import AssumptionError, OrderError, PrecisionError, S
 from symacct.kernel.evaluation import Evaluation, goal_of
 from symacct.kernel.exact import INFINITY, Numeric, order
 from symacct.kernel.node import Node
+from symacct.kernel.parameters import By
 from symacct.kernel.sources import SYMACCT, WORKS
 from symacct.results.written import Written
 

@@ -19,7 +19,6 @@ from symacct.export.formula import formula
 from symacct.export.latex.display import typeset
 from symacct.kernel import limits
 from symacct.kernel.answer import Enclosure, from_ball
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import Number, SymbolicArithmetic
 from symacct.kernel.arithmetic.ball import BALL, decide, precision
 from symacct.kernel.arithmetic.context import PlainGaps
@@ -54,6 +53,7 @@ from symacct.kernel.exact import (
 )
 from symacct.kernel.memory import Remembered
 from symacct.kernel.node import Mechanism, Node, as_node
+from symacct.kernel.parameters import By
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.kernel.theorem_registry import Theorem, bounding

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from symacct.export.tables import Table
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.errors import DomainError, StorageError, echo, reason
 from symacct.kernel.exact import INFINITY
 
@@ -128,7 +128,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     A .pgf is drawn by LaTeX where it is read, and needs pdflatex here. Raises DomainError for
     another suffix or without pdflatex, and StorageError where the file cannot be written.
     """
-    path = arguments.path(path, "figure")
+    path = parameters.path(path, "figure")
     suffix = path.suffix.removeprefix(".")
     if suffix not in FORMATS:
         needed = " or ".join(f".{suffix_name}" for suffix_name in FORMATS)
@@ -212,5 +212,5 @@ def _picture() -> type[Figure]:
 def matplotlib_module() -> Any:
     """Import matplotlib where something is drawn; MissingPackageError without it."""
     for module in ("matplotlib.figure", "matplotlib"):
-        package = arguments.package(module, "figure", "pip install 'symacct[plot]'")
+        package = parameters.package(module, "figure", "pip install 'symacct[plot]'")
     return package

@@ -18,10 +18,10 @@ import sympy
 from sympy.core.function import AppliedUndef
 
 from symacct.kernel import limits
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import BALL, Number
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic, check_numbers, with_indices
+from symacct.kernel.arithmetic.within_limits import bits
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Kind
 from symacct.kernel.errors import (
@@ -36,7 +36,7 @@ from symacct.kernel.evaluation import Evaluation, LeafCurve, NodeCurve, Operatio
 from symacct.kernel.exact import INFINITY, Numeric, Order, expression, order
 from symacct.kernel.memory import Remembered, cached_property
 from symacct.kernel.node import Mechanism, Node, as_node
-from symacct.kernel.parameters import bits
+from symacct.kernel.parameters import By
 from symacct.kernel.sums.hull import hull_of_curve
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.kernel.theorem_registry import Theorem, all_named

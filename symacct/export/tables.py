@@ -12,15 +12,15 @@ from fractions import Fraction
 
 from symacct.export.description import describe, filled, neighbours, written
 from symacct.export.latex.sentences import plain_tex
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, safe
-from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import DomainError, OrderError, SymacctError, echo
 from symacct.kernel.exact import INFINITY, Numeric, Order, order, text
 from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import By
 from symacct.kernel.theorem_registry import all_named
 
 #: This matches a decimal as it is printed: its whole part, decimals, sign and exponent.
@@ -121,12 +121,12 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[By] 
     <BLANKLINE>
     """
     as_node(m, "expression")
-    orders = tuple(map(order, arguments.members(alphas, "table", "[2, 4, 8]", "outcomes")))
+    orders = tuple(map(order, parameters.members(alphas, "table", "[2, 4, 8]", "outcomes")))
     if not orders:
         raise DomainError("table: found no order, needed one at least, such as [2, 4, 8]")
-    names = arguments.members(by, "table, by", "['ZW19-T5']")
+    names = parameters.members(by, "table, by", "['ZW19-T5']")
     # A few digits more than printed: what is printed is rounded once.
-    accountant = Accountant(arguments.digits(digits) + 3)
+    accountant = Accountant(parameters.digits(digits) + 3)
     columns = []
     theorems = [tuple(theorem.name for theorem in all_named(pinned_name)) for pinned_name in names]
     for pinned in theorems or [()]:

@@ -23,10 +23,9 @@ from symacct.interop.dp_events import (
     unread_event,
 )
 from symacct.interop.floats import scalar
-from symacct.kernel import arguments, theorem_registry
+from symacct.kernel import parameters, theorem_registry
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee
-from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import BEST
 from symacct.kernel.conversion import named as conversion_named
@@ -40,7 +39,7 @@ from symacct.kernel.errors import (
 )
 from symacct.kernel.exact import INFINITY, Numeric, is_infinite
 from symacct.kernel.node import Node
-from symacct.kernel.parameters import delta_or_one, nonnegative, whole
+from symacct.kernel.parameters import By, delta_or_one, nonnegative, whole
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, SubsampleWithoutReplacement
 from symacct.operations.subsample import Sampling
@@ -84,7 +83,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         accountant: Accountant | None = None,
         by: By = None,
     ) -> None:
-        searched = arguments.orders(orders)
+        searched = parameters.orders(orders)
         self._searched = tuple(map(scalar, searched)) if isinstance(searched, list) else searched
         self._relation = relation_named(neighboring_relation)
         self._conversion = conversion if conversion == BEST else conversion_named(conversion).name
@@ -109,7 +108,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     def ledger(self) -> DpEvent:
         """What was composed, as a DpEvent; MissingPackageError where dp_accounting is missing."""
         remedy = "pip install dp-accounting"
-        ledger = arguments.package("dp_accounting", "ledger", remedy).DpEventBuilder()
+        ledger = parameters.package("dp_accounting", "ledger", remedy).DpEventBuilder()
         for event, count in self._runs:
             ledger.compose(to_dp_event(event) if isinstance(event, Node) else event, count)
         return ledger.build()

@@ -21,8 +21,7 @@ from flint import arb
 from symacct import laws
 from symacct.interop import floats
 from symacct.interop.floats import down, scalar, up
-from symacct.kernel import arguments, limits
-from symacct.kernel.arguments import package
+from symacct.kernel import limits, parameters
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.arithmetic.ball import rational as rational_of
@@ -40,6 +39,7 @@ from symacct.kernel.parameters import (
     above_minus_one,
     delta_or_one,
     nonnegative,
+    package,
     positive,
     rate,
     rational,
@@ -179,7 +179,7 @@ def _shares(sensitivities: object, weights: object) -> dict[Fraction, Fraction]:
 def _numbers(values: object, what: str) -> list[Fraction]:
     """Read a list of rational numbers >= 0, floats by their exact binary value."""
     return [
-        rational(floats.scalar(x), what) for x in arguments.ordered_members(values, what, "[0, 1]")
+        rational(floats.scalar(x), what) for x in parameters.ordered_members(values, what, "[0, 1]")
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from symacct.interop import floats
 from symacct.interop.dp_events import NO_PRIVACY
 from symacct.interop.floats import scalar
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Exact, Numeric
 from symacct.kernel.node import Node, as_node
@@ -32,7 +32,7 @@ def from_opacus_history(history: Iterable[Sequence[Numeric]] | Mapping[str, Any]
         if "history" not in history:
             raise DomainError(f"state_dict: found {echo(list(history))}, needed the key 'history'")
         history = history["history"]
-    rows = arguments.members(history, "history", "[(1.5, 0.25, 100)]: (sigma, q, steps)")
+    rows = parameters.members(history, "history", "[(1.5, 0.25, 100)]: (sigma, q, steps)")
     return Compose(*map(_step, rows))
 
 
@@ -56,8 +56,8 @@ def register_with_opacus() -> None:
     MissingPackageError where Opacus is not installed.
     """
     what, remedy = "register_with_opacus", "pip install opacus"
-    register = arguments.package("opacus.accountants", what, remedy).register_accountant
-    ours = arguments.package("symacct.interop.opacus_accountant", what, remedy)
+    register = parameters.package("opacus.accountants", what, remedy).register_accountant
+    ours = parameters.package("symacct.interop.opacus_accountant", what, remedy)
     for accountant in (ours.SymacctAccountant, ours.ExactAccountant):
         register(accountant.mechanism(), accountant, force=True)
 

@@ -15,9 +15,8 @@ import mpmath
 import numpy as np
 from flint import arb
 
-from symacct.kernel import arguments, limits, theorem_registry
+from symacct.kernel import limits, parameters, theorem_registry
 from symacct.kernel.answer import Enclosure, Guarantee, first_bits, from_ball, to_digits, undecided
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import (
     BALL,
     FLOAT64,
@@ -76,7 +75,7 @@ from symacct.kernel.exact import (
 from symacct.kernel.memory import Key, Remembered, new_lock
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.optimal_order import BestOrder
-from symacct.kernel.parameters import given_delta, rational
+from symacct.kernel.parameters import By, given_delta, rational
 
 # --- the smallest number in time
 #
@@ -455,8 +454,8 @@ class Accountant:
     _evaluation: type[Evaluation] = Evaluation
 
     def __init__(self, digits: int = 30, engine: str = "ball") -> None:
-        self.digits = arguments.digits(digits)
-        self.engine = arguments.one_of(engine, "engine", ENGINES)
+        self.digits = parameters.digits(digits)
+        self.engine = parameters.one_of(engine, "engine", ENGINES)
         self._memo: WeakKeyDictionary[Node, dict[Key, Remembered]] = WeakKeyDictionary()
         self._lock = new_lock()
         self._touched: dict[int, tuple[Remembered, str]] = {}
@@ -587,7 +586,7 @@ class Accountant:
         `digits` None stands for the accountant's. For factor = 0 it is 0, whatever ε(α) is.
         """
         refuse_symbols(m, alpha)
-        digits = self.digits if digits is None else arguments.digits(digits)
+        digits = self.digits if digits is None else parameters.digits(digits)
         by_engine = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
         with self._asking():
             return by_engine[self.engine](m, alpha, goal, by, digits, factor)
@@ -703,7 +702,7 @@ class Accountant:
         )
         self._check(question)
         is_default, digits = digits is None, self.digits if digits is None else digits
-        digits = arguments.digits(digits)
+        digits = parameters.digits(digits)
         if pinned is not None:
             return self._guarantee(question, orders, digits, is_default)
         return self._best(question, digits, is_default)
@@ -720,7 +719,7 @@ class Accountant:
         """A lower bound of the true ε(δ), or of the true δ(ε), by the exact profile."""
         m = as_node(m, "lower_epsilon")
         refuse_symbols(m)
-        digits = self.digits if digits is None else arguments.digits(digits)
+        digits = self.digits if digits is None else parameters.digits(digits)
         if (parts := may_fail(m)) is not None:
             return parts.lower(
                 asks_epsilon, value, digits, lambda m, at: self._lower(m, asks_epsilon, at, digits)
@@ -850,7 +849,7 @@ def certified_number(
     `value` gives a ball and its claim at the current precision, which is doubled until the ball has
     the digits; PrecisionError about `what` if it never has. Unless `signed`, the number is >= 0.
     """
-    digits, accountant = arguments.digits(digits), default_accountant()
+    digits, accountant = parameters.digits(digits), default_accountant()
     with accountant._asking():
         ball, claim, _ = to_digits(lambda: value(accountant), digits, lambda: what)
     return from_ball(ball, claim, digits, claim.certified, signed)
@@ -864,7 +863,7 @@ def default_accountant(engine: str = "ball") -> Accountant:
 
     DomainError for an unknown engine.
     """
-    return _default_accountants[arguments.one_of(engine, "engine", ENGINES)]
+    return _default_accountants[parameters.one_of(engine, "engine", ENGINES)]
 
 
 def asked_of(

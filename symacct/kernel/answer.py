@@ -15,7 +15,7 @@ import mpmath
 from flint import arb, fmpq, fmpz
 from mpmath.libmp import MPZ
 
-from symacct.kernel import arguments, limits
+from symacct.kernel import limits, parameters
 from symacct.kernel.arithmetic.ball import doubled, ends_of, precision
 from symacct.kernel.attached import answered
 from symacct.kernel.claims import Adjacency, Claim, Kind
@@ -502,7 +502,7 @@ class Enclosure:
 
     def _digits_shown(self, digits: int | None) -> int:
         """The number of digits to print: `digits`, or those asked for."""
-        return self.digits_asked if digits is None else arguments.digits(digits)
+        return self.digits_asked if digits is None else parameters.digits(digits)
 
     def as_dict(self) -> dict[str, Any]:
         """The enclosure for JSON: the rounded value, the ends rounded outwards, and the claim."""

@@ -22,9 +22,9 @@ from symacct.kernel.answer import (
     to_ball,
     to_fraction,
 )
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import doubled, ends_of, precision, rational
+from symacct.kernel.arithmetic.within_limits import bits
 from symacct.kernel.claims import Claim, Kind, Proof
 from symacct.kernel.conversion import Conversion, WholeProfile, proved
 from symacct.kernel.errors import (
@@ -40,7 +40,7 @@ from symacct.kernel.evaluation import NodeCurve, exact_pure
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose, Count
-from symacct.kernel.parameters import bits
+from symacct.kernel.parameters import By
 from symacct.kernel.sources import SYMACCT
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ import numpy as np
 
 from symacct.kernel import deadline, theorem_registry
 from symacct.kernel.answer import Enclosure
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, MpmathArithmetic, Number
 from symacct.kernel.arithmetic.float64 import LogNumber
 from symacct.kernel.arithmetic.rational import NoFractionError, RationalArithmetic
@@ -34,7 +33,7 @@ from symacct.kernel.exact import INFINITY, Order, sympy
 from symacct.kernel.memory import Key, Remembered, cached_property
 from symacct.kernel.node import Mechanism, Node, as_node, order_by_order
 from symacct.kernel.operation import Operation
-from symacct.kernel.parameters import at_least_two, floor_order
+from symacct.kernel.parameters import By, at_least_two, floor_order
 from symacct.kernel.sums.binomial_sums import EXPONENTIALS, ExponentialSum, over_run
 from symacct.kernel.sums.local import REACH, LocalProduct
 from symacct.kernel.theorem_registry import Theorem

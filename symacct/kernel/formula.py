@@ -9,7 +9,8 @@ from fractions import Fraction
 from functools import cache, singledispatch
 from typing import Any, NamedTuple, TypeGuard
 
-from symacct.kernel import exact, limits, parameters, symbols
+from symacct.kernel import exact, limits, symbols
+from symacct.kernel.arithmetic import within_limits
 from symacct.kernel.claims import Adjacency
 from symacct.kernel.errors import ParseError, echo, suggestion
 from symacct.kernel.exact import Exact, sympy
@@ -244,7 +245,7 @@ class Reader:
 
     def added(self, parts: list[Any]) -> Any:
         """The sum of terms."""
-        return parameters.added(parts)
+        return within_limits.added(parts)
 
     def no_number(self, operator: Token, *values: Any) -> ParseError:
         """The error of an operator with an operand that is no number."""
@@ -272,7 +273,9 @@ class Reader:
             raise self.no_number(operator, left, right)
         if operator.sort == "/" and right == 0:
             raise self.error("found a division by 0", operator.column)
-        return (parameters.multiplied if operator.sort == "*" else parameters.divided)(left, right)
+        return (within_limits.multiplied if operator.sort == "*" else within_limits.divided)(
+            left, right
+        )
 
     def unary(self) -> Any:
         """The value of a power with minus signs before it."""
@@ -299,7 +302,7 @@ class Reader:
             raise self.no_number(operator, base, exponent)
         if operator.sort == "^":
             raise self.error("found '^', needed '**'", operator.column)
-        return parameters.raised(base, exponent)
+        return within_limits.raised(base, exponent)
 
     def atom(self) -> Any:
         """The value of a number, a text, a bracket, a list, a name or a call."""
@@ -451,16 +454,16 @@ def _formula_head(name: str, arity: int | None, compute: Callable[..., Any]) -> 
 
 def _function(name: str) -> Callable[..., Any]:
     """SymPy's function of this name."""
-    return lambda *values: parameters.called(getattr(sympy, name), values)
+    return lambda *values: within_limits.called(getattr(sympy, name), values)
 
 
 #: What a formula's text may call, by name.
 HEADS: dict[str, Callable[..., Any]] = {
     "Symbol": _symbol,
-    "Rational": _formula_head("Rational", 2, parameters.divided),
+    "Rational": _formula_head("Rational", 2, within_limits.divided),
     "exp": _formula_head("exp", 1, _function("exp")),
     "log": _formula_head("log", 1, _function("log")),
-    "sqrt": _formula_head("sqrt", 1, lambda value: parameters.raised(value, Fraction(1, 2))),
+    "sqrt": _formula_head("sqrt", 1, lambda value: within_limits.raised(value, Fraction(1, 2))),
     "Min": _formula_head("Min", None, _function("Min")),
     "Max": _formula_head("Max", None, _function("Max")),
     "Abs": _formula_head("Abs", 1, _function("Abs")),

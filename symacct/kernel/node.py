@@ -11,8 +11,8 @@ import numpy as np
 
 from symacct.kernel import limits
 from symacct.kernel.answer import Enclosure, Guarantee
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import Arithmetic, LogNumber, Number
+from symacct.kernel.arithmetic.within_limits import replaced
 from symacct.kernel.attached import answered
 from symacct.kernel.claims import (
     EITHER,
@@ -42,7 +42,7 @@ from symacct.kernel.exact import (
     typed_value,
 )
 from symacct.kernel.memory import HOMES, Interned, cached_property
-from symacct.kernel.parameters import replaced
+from symacct.kernel.parameters import By
 
 # --- sentences with marked mathematics
 #

@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TypeAlias
 
-from symacct.kernel import arguments, limits
+from symacct.kernel import limits, parameters
 from symacct.kernel.claims import (
     ALL_ORDERS,
     EITHER,
@@ -223,7 +223,7 @@ def _add_runs(counts: dict[Node, Count], part: object, times: Count, depth: int 
             _add_runs(counts, as_node(node, "Compose"), times * _parsed_count(count))
     elif isinstance(part, Iterable) and not isinstance(part, str | bytes):
         limits.check("depth", depth, "Compose, lists in lists")
-        for member in arguments.members(part, "Compose", "[Gaussian(5), Laplace(2)]"):
+        for member in parameters.members(part, "Compose", "[Gaussian(5), Laplace(2)]"):
             _add_runs(counts, member, times, depth + 1)
     else:
         raise DomainError(f"Compose: found {echo(part)}, needed mechanisms such as Gaussian(5)")

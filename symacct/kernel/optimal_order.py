@@ -13,7 +13,7 @@ from itertools import islice, product
 
 from flint import arb
 
-from symacct.kernel import arguments, deadline, theorem_registry
+from symacct.kernel import deadline, parameters, theorem_registry
 from symacct.kernel import limits as sizes
 from symacct.kernel.answer import (
     GUARD_BITS,
@@ -24,7 +24,6 @@ from symacct.kernel.answer import (
     to_digits,
     undecided,
 )
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Claim, Kind
@@ -48,6 +47,7 @@ from symacct.kernel.exact import INFINITY, Numeric, Order, order
 from symacct.kernel.memory import Key
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
+from symacct.kernel.parameters import By
 from symacct.kernel.sums import order_search
 from symacct.kernel.theorem_registry import Theorem
 
@@ -458,7 +458,7 @@ class BestOrder:
         computed are left out, and then it is not optimal. OrderError for a list without an order
         above 1.
         """
-        listed = arguments.members(orders, "orders", "[2, 4, 8], or 'integer'")
+        listed = parameters.members(orders, "orders", "[2, 4, 8], or 'integer'")
         grid = sorted({order(alpha) for alpha in listed})
         finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
         if not finite and INFINITY not in grid:

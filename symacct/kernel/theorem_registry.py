@@ -25,8 +25,7 @@ from typing import (
 import numpy as np
 from flint import arb, fmpq
 
-from symacct.kernel import arguments, claims, limits
-from symacct.kernel.arguments import By, chosen
+from symacct.kernel import claims, limits, parameters
 from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.kernel.arithmetic.ball import BALL, doubled, precision
 from symacct.kernel.attached import answered
@@ -55,6 +54,7 @@ from symacct.kernel.errors import (
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, is_real, sympy
 from symacct.kernel.memory import HOMES, cached_property
 from symacct.kernel.node import Marked, Node, unmarked
+from symacct.kernel.parameters import By, chosen
 from symacct.kernel.sums.binomial_sums import SummedCurve
 from symacct.kernel.sums.local import LocalProduct
 
@@ -236,7 +236,7 @@ _NEEDED = {
         "back None, or the reason why it is not proved",
         Callable,
     ),
-    "status": Needed(STATUS_REMEDY, str, partial(arguments.one_of, name="status", names=STATUSES)),
+    "status": Needed(STATUS_REMEDY, str, partial(parameters.one_of, name="status", names=STATUSES)),
 }
 _REMEDIES = {name: needed.remedy for name, needed in _NEEDED.items()}
 _TYPES = {name: needed.type for name, needed in _NEEDED.items()}
@@ -534,7 +534,7 @@ def _parsed_statement(subject: str, operations: Any, statement: Statement) -> St
             except DomainError as error:
                 errors.append(str(error))
     if "assumes" in fields:
-        fields["assumes"] = Marked(arguments.text(fields["assumes"], f"{subject}, assumes"))
+        fields["assumes"] = Marked(parameters.text(fields["assumes"], f"{subject}, assumes"))
     try:
         check_stated(subject, _REMEDIES, fields | {"operation": operations})
     except SoundnessError as error:
@@ -564,7 +564,7 @@ def full_names(kinds: Iterable[type]) -> frozenset[str]:
 
 def check_status(subject: str, status: object) -> None:
     """DomainError unless the status is one of STATUSES."""
-    arguments.one_of(status, f"{subject}, status", STATUSES)
+    parameters.one_of(status, f"{subject}, status", STATUSES)
 
 
 @answered

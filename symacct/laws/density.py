@@ -13,7 +13,7 @@ from flint import arb
 
 from symacct.analysis.densities import Cut, Kernel, Side, corners, mass, plain_mass, sides
 from symacct.analysis.jets import log_of
-from symacct.kernel import arguments, symbols
+from symacct.kernel import parameters, symbols
 from symacct.kernel.arithmetic import (
     Arithmetic,
     BallArithmetic,
@@ -184,7 +184,7 @@ def _check_exponents(formula: sympy.Expr, outer: int) -> None:
 
 def _checked_cuts(values: object) -> tuple[Cut, ...]:
     """Two or more rising cuts, rational or ±∞; DomainError for others."""
-    cuts = tuple(map(_cut, arguments.ordered_members(values, "Density, cuts", "[0, 'inf']")))
+    cuts = tuple(map(_cut, parameters.ordered_members(values, "Density, cuts", "[0, 'inf']")))
     if len(cuts) < 2 or any(low >= high for low, high in pairwise(cuts)):
         raise DomainError(
             f"Density, cuts: found {echo([str(cut) for cut in cuts])}, needed two or more, rising"

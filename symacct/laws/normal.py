@@ -11,7 +11,7 @@ from flint import fmpq, fmpq_mat
 
 from symacct.analysis.densities import Kernel
 from symacct.analysis.normal_mixtures import NormalParts
-from symacct.kernel import arguments, limits, symbols
+from symacct.kernel import limits, parameters, symbols
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Order, expression, sympy, typed_value
@@ -138,7 +138,7 @@ class MultivariateNormal(Law):
     def __post_init__(self) -> None:
         mean = _row(self.mean, "MultivariateNormal, mean")
         limits.check("outcomes", len(mean) ** 2, "MultivariateNormal, entries of the covariance")
-        rows = arguments.ordered_members(
+        rows = parameters.ordered_members(
             self.covariance, "MultivariateNormal, covariance", "[[1, 0], [0, 1]]"
         )
         covariance = tuple(_row(row, "MultivariateNormal, covariance") for row in rows)
@@ -316,5 +316,5 @@ def _normal_direction(shift: Fraction, first: Fraction, second: Fraction) -> Dir
 def _row(values: Any, what: str) -> tuple[Exact, ...]:
     """The exact numbers of a list; DomainError, which names `what`, for another value."""
     return tuple(
-        typed_value(value, what) for value in arguments.ordered_members(values, what, "[0, 1]")
+        typed_value(value, what) for value in parameters.ordered_members(values, what, "[0, 1]")
     )

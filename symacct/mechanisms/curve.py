@@ -15,6 +15,7 @@ from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.arithmetic.expression import evaluate
 from symacct.kernel.arithmetic.float64 import Float64Arithmetic, LogNumber
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
+from symacct.kernel.arithmetic.within_limits import replaced
 from symacct.kernel.claims import ADDED, Adjacency, Claim, Kind, Source, check_stated
 from symacct.kernel.claims import adjacency as named_adjacency
 from symacct.kernel.claims import kind as named_kind
@@ -32,7 +33,7 @@ from symacct.kernel.exact import (
 from symacct.kernel.formula import parse_formula
 from symacct.kernel.memory import new_lock
 from symacct.kernel.node import STATED_OF_IT, Mechanism
-from symacct.kernel.parameters import nonnegative, replaced
+from symacct.kernel.parameters import nonnegative
 
 #: The remedy of a curve without a kind says what each kind states.
 _KIND_REMEDY = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import fmpq, fmpq_poly
 
-from symacct.kernel import arguments, limits
+from symacct.kernel import limits, parameters
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import ANY_OF_SEVERAL, SWAPPED, Adjacency, AttainedBy, Kind
 from symacct.kernel.claims import adjacency as named_adjacency
@@ -163,8 +163,8 @@ def _weights(scores: Iterable[Iterable[Numeric]], base: Numeric, what: str) -> l
         raise DomainError(f"{what}, base: found {base}, needed a rational number > 0")
     size = max(ratio.numerator.bit_length(), ratio.denominator.bit_length())
     weights = []
-    for row in arguments.ordered_members(scores, f"{what}, scores", "[[0, 1], [1, 0]]"):
-        listed = arguments.ordered_members(row, f"{what}, scores of a dataset", "[0, 1]")
+    for row in parameters.ordered_members(scores, f"{what}, scores", "[[0, 1], [1, 0]]"):
+        listed = parameters.ordered_members(row, f"{what}, scores of a dataset", "[0, 1]")
         limits.check("outcomes", len(listed) ** 2, f"{what}, pairs of answers")
         powers = [_score(score, f"{what}, score") for score in listed]
         limits.check(
@@ -207,7 +207,7 @@ def _laws(values: object) -> tuple[tuple[Fraction, ...], ...]:
     """
     laws: dict[tuple[Fraction, ...], None] = {}
     example = "[['1/2', '1/2'], ['1/3', '2/3']]"
-    for law in arguments.ordered_members(values, "FiniteMechanism, laws", example):
+    for law in parameters.ordered_members(values, "FiniteMechanism, laws", example):
         laws[probabilities(law, f"FiniteMechanism, law {len(laws) + 1}")] = None
         limits.check("outcomes", len(laws) ** 3, "FiniteMechanism, triples of laws")
     lengths = {len(law) for law in laws}

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from flint import fmpq, fmpq_mat
 
-from symacct.kernel import arguments, deadline, limits
+from symacct.kernel import deadline, limits, parameters
 from symacct.kernel.claims import Relation
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric, typed_value
@@ -280,8 +280,8 @@ def rows_of(strategy: object, what: str) -> Rows:
     """
     example = "[[1, 0], ['1/2', 1]]"
     rows = [
-        arguments.ordered_members(row, what, example)
-        for row in arguments.ordered_members(strategy, what, example)
+        parameters.ordered_members(row, what, example)
+        for row in parameters.ordered_members(strategy, what, example)
     ]
     limits.check("outcomes", sum(map(len, rows)), f"{what}, entries")
     entries = tuple(tuple(typed_value(x, what) for x in row) for row in rows)

@@ -28,7 +28,7 @@ from symacct.analysis.densities import (
     sides,
 )
 from symacct.analysis.normal_mixtures import NormalParts, power_integral, relative_entropy
-from symacct.kernel import arguments, symbols
+from symacct.kernel import parameters, symbols
 from symacct.kernel.answer import Enclosure, from_ball, to_digits
 from symacct.kernel.arithmetic import (
     BALL,
@@ -497,7 +497,7 @@ class DistributionPair(Mechanism):
         records: Numeric | None = None,
     ) -> DistributionPair:
         relation = named_adjacency(adjacency)
-        with_record = arguments.one_of(
+        with_record = parameters.one_of(
             with_record, "DistributionPair, with_record", ("either", "P")
         )
         if with_record == "P" and relation != ADD_REMOVE:
@@ -635,11 +635,11 @@ class DistributionPair(Mechanism):
         >>> print(pair.divergence(2, digits=5), pair.divergence(2, digits=5, reverse=True))
         0.28768 0.22314
         """
-        at, direction = directed_order(alpha), self.direction(arguments.flag(reverse, "reverse"))
+        at, direction = directed_order(alpha), self.direction(parameters.flag(reverse, "reverse"))
         if not isinstance(at, int | float | Fraction):
             raise DomainError(f"order alpha: found {echo(at)}, needed a rational number or ∞")
         claim = Claim(self.kind, self.adjacency, Orders(0), sources=(self.source,))
-        places = arguments.digits(digits)
+        places = parameters.digits(digits)
         ball, _, _ = to_digits(
             lambda: (direction.at(BALL, at), claim),
             places,
@@ -759,7 +759,7 @@ def probabilities(values: object, what: str) -> tuple[Fraction, ...]:
     """The exact rational probabilities >= 0 that sum to exactly 1; DomainError for others."""
     example = "['1/3', '2/3'], a mapping {outcome: probability}, or one of symacct.laws"
     numbers = tuple(
-        typed_value(value, what) for value in arguments.ordered_members(values, what, example)
+        typed_value(value, what) for value in parameters.ordered_members(values, what, example)
     )
     for number in numbers:
         if not isinstance(number, Fraction):

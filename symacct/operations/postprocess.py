@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.claims import AttainedBy
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric, Order
@@ -110,7 +110,7 @@ _MOST_LETTERS = 1000
 
 def _sentence(value: object, name: str) -> str:
     """A text of one line that `repr` can quote as it stands; DomainError for another."""
-    text = arguments.text(value, name)
+    text = parameters.text(value, name)
     if not 0 < len(text) <= _MOST_LETTERS or not text.isprintable() or set(text) & set("'\"\\"):
         raise DomainError(
             f"{name}: found {echo(text)}, needed 1 to {_MOST_LETTERS} printable letters without "

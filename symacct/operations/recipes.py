@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from flint import arb
 
-from symacct.kernel import arguments, limits
+from symacct.kernel import limits, parameters
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ceiling, floor, precision, rational
 from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
@@ -258,7 +258,7 @@ def dp_sgd(
         )
     count = _count(records, batch, epochs, steps, "dp_sgd")
     noise = positive(noise_multiplier, "noise_multiplier")
-    scheme = arguments.one_of(sampling, "sampling", (*_SAMPLINGS, "shuffled", "balls_and_bins"))
+    scheme = parameters.one_of(sampling, "sampling", (*_SAMPLINGS, "shuffled", "balls_and_bins"))
     if scheme not in _SAMPLINGS:
         passes = whole_passes(records, batch, epochs, steps, scheme)
         if epochs is not None and passes != _passes(epochs):
@@ -399,7 +399,7 @@ def band_mf(
     if strategy is not None:
         squares, attained = _columns(strategy, count, parts)
     gamma: Exact = Fraction(parts * batch, records)
-    drawn = arguments.one_of(sampling, "sampling", ("cyclic", "min_sep"))
+    drawn = parameters.one_of(sampling, "sampling", ("cyclic", "min_sep"))
     premise = None
     if drawn == "min_sep" and parts > 1:  # one part is no rest
         p = Fraction(batch, records - (parts - 1) * batch)
@@ -478,7 +478,7 @@ def _columns(strategy: object, steps: int, bands: int) -> tuple[Counter[Fraction
     part. DomainError for a strategy of another shape, or with more diagonals than `bands`.
     """
     what = "band_mf, strategy"
-    entries = arguments.ordered_members(strategy, what, "[1, '1/2'] or [[1, 0], ['1/2', 1]]")
+    entries = parameters.ordered_members(strategy, what, "[1, '1/2'] or [[1, 0], ['1/2', 1]]")
     if entries and (isinstance(entries[0], str) or not isinstance(entries[0], Iterable)):
         (column,) = rows_of([entries], what)
         if len(column) > bands:

@@ -15,15 +15,15 @@ from symacct.export.latex.number_formula import UnwrittenError, number_latex
 from symacct.export.latex.printer import PaperPrinter
 from symacct.export.latex.sentences import SymbolNames, cite_key, plain_tex
 from symacct.export.tables import table
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Guarantee
-from symacct.kernel.arguments import By
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind, Source
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric, expression, typed_value
 from symacct.kernel.node import Marked, Mechanism, Node, as_node
+from symacct.kernel.parameters import By
 from symacct.kernel.sources import WORKS
 from symacct.kernel.theorem_registry import Theorem
 from symacct.papers.statement import citations, statement
@@ -73,7 +73,7 @@ def paper(
     theorems = display.formulas[-1].theorems
     leaves = [leaf for leaf in m.walk() if isinstance(leaf, Mechanism)]
     sources = [t.source for t in theorems] + [s for leaf in leaves for s in leaf.claim.sources]
-    numbers_given = arguments.mapping(values, "paper, values", "{'sigma': 5}")
+    numbers_given = parameters.mapping(values, "paper, values", "{'sigma': 5}")
     numbers = _with_values(m, numbers_given)
     parts = [_section("Mechanism", _mechanism(m, display))]
     is_open, packages = bool(numbers.free_symbols), _BASE

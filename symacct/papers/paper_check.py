@@ -27,7 +27,6 @@ from symacct.export.formula import formula
 from symacct.kernel import limits
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, to_fraction
-from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import BEST
 from symacct.kernel.deadline import progress
@@ -40,6 +39,7 @@ from symacct.kernel.errors import (
     reason,
 )
 from symacct.kernel.exact import INFINITY, order, typed_value
+from symacct.kernel.parameters import By
 from symacct.results.screen import Part, Tabled
 from symacct.text import parse
 

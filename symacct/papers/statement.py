@@ -27,7 +27,7 @@ from symacct.export.description import (
     sentence,
     written,
 )
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
 from symacct.kernel.attached import question
@@ -140,7 +140,7 @@ def statement(
     >>> statement(Gaussian(5).epsilon("1e-5")).split(". ")[0]
     'The released results are the output of the Gaussian mechanism (σ = 5, sensitivity 1)'
     """
-    arguments.one_of(form, "form", FORMS)
+    parameters.one_of(form, "form", FORMS)
     if guarantee.mechanism is None:
         raise DomainError(
             "statement: found a guarantee without its mechanism",
@@ -148,7 +148,7 @@ def statement(
         )
     if not isinstance(preface, str):
         raise DomainError(f"preface: found {echo(preface)}, needed text")
-    m, digits = guarantee.mechanism, arguments.digits(digits)
+    m, digits = guarantee.mechanism, parameters.digits(digits)
     if form == SHORT:
         return Written(_short(guarantee, m, digits, preface))
     text = written(form, lambda: " ".join(_sentences(guarantee, m, digits, preface)))

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import count
 from typing import Any
 
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Guarantee, nearest_float
 from symacct.kernel.claims import Kind
@@ -105,7 +105,7 @@ def assert_sound(
     __tracebackhide__ = True  # a test's report ends at the line that called
     m = parse(expression) if isinstance(expression, str) else as_node(expression, "expression")
     m = m if relation is None else _under(m, relation)
-    arguments.one_of(what, "what", _DEFAULTS)
+    parameters.one_of(what, "what", _DEFAULTS)
     if not callable(function):
         raise DomainError(f"function: found {echo(function)}, needed a function of one number")
     share = rational(rounding, "rounding")
@@ -114,7 +114,7 @@ def assert_sound(
         raise DomainError(f"loose: found {echo(loose)}, needed >= 1: no bound is below the truth")
     accountant = Accountant(_DIGITS)
     apart = rational(width, "width")
-    places = _DEFAULTS[what] if at is None else arguments.members(at, "at", "[2, 8]")
+    places = _DEFAULTS[what] if at is None else parameters.members(at, "at", "[2, 8]")
     if not places:
         raise DomainError("at: found no argument, needed at least one")
     means = f" by the {conversion} conversion" if conversion is not None else ""
@@ -153,7 +153,7 @@ def _value(function: Callable[[float], Any], x: float, where: str, whole: bool) 
 
 def _under(m: Node, relation: str) -> Node:
     """Returns the node with every sampling in it under one relation, or raises DomainError."""
-    arguments.one_of(relation, "relation", ("add_remove", "replace_one"))
+    parameters.one_of(relation, "relation", ("add_remove", "replace_one"))
 
     def moved(node: Node) -> Node:
         if isinstance(node, Compose):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from typing import Any
 
-from symacct.kernel import arguments, limits
+from symacct.kernel import limits, parameters
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Relation
 from symacct.kernel.errors import ParseError, echo, nearest
@@ -143,7 +143,7 @@ def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
     """
     heads = _heads()
     opened = (
-        _open_symbol(one, heads) for one in arguments.members(symbols, "symbols", "['sigma']")
+        _open_symbol(one, heads) for one in parameters.members(symbols, "symbols", "['sigma']")
     )
     node: Node = _Reader(text, heads, {symbol.name: symbol for symbol in opened}).whole()
     return node

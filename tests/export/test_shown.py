@@ -39,7 +39,7 @@ from symacct.cli import main
 from symacct.explore.comparison import compare_epsilon
 from symacct.export.description import in_few_words, value
 from symacct.export.tables import table
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.answer import found_order
 from symacct.testing import UnsoundError, assert_sound
 from tests.thinning import covering
@@ -273,9 +273,9 @@ def test_a_package_that_is_broken_is_not_called_missing(tmp_path, monkeypatch):
     (tmp_path / "brokenpackage.py").write_text("import nothing_of_this_name\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(MissingPackageError, match=r"cannot be imported .*nothing_of_this_name"):
-        arguments.package("brokenpackage", "a table", "pip install brokenpackage")
+        parameters.package("brokenpackage", "a table", "pip install brokenpackage")
     with pytest.raises(MissingPackageError, match="found no nothing-of-this-name"):
-        arguments.package("nothing_of_this_name", "a table", "pip install it")
+        parameters.package("nothing_of_this_name", "a table", "pip install it")
 
 
 def test_a_test_that_fails_ends_at_its_own_line():

@@ -11,7 +11,7 @@ from functools import singledispatch
 from flint import arb
 
 from symacct.accountant.currencies.tradeoff import known_profile, nearest_first, profile_or_curve
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.accountant import Accountant, certified_number, refuse_symbols
 from symacct.kernel.answer import Bound, bound, first_bits, from_ball, to_fraction
 from symacct.kernel.arithmetic import BALL
@@ -74,7 +74,7 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     4.75760 1.56848
     """
     node, floor = as_node(m, "gdp").rewritten, rational(least_error, "gdp, least_error")
-    digits = None if digits is None else arguments.digits(digits)
+    digits = None if digits is None else parameters.digits(digits)
     refuse_symbols(m)
     if node.claim.kind is Kind.LOWER:
         raise SoundnessError(
@@ -128,7 +128,7 @@ def regret(m: Node, mu: Bound, digits: int = _SEARCHED_DIGITS) -> Bound:
         difference = arb(0)
         if kind is not Kind.EXACT or heights.gaussian_mu is None:
             difference = largest_regret(
-                heights, ball(to_fraction(mu.upper)), arguments.digits(digits)
+                heights, ball(to_fraction(mu.upper)), parameters.digits(digits)
             )
     return bound(from_ball(difference, _claim(node, kind), digits, True), kind)
 

@@ -12,7 +12,6 @@ import sympy
 from symacct.export.formula import REAL, WHOLE, named_formulas
 from symacct.export.latex.printer import WIDTH, PaperPrinter, bracketed, width_of
 from symacct.export.latex.sentences import SymbolNames
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
@@ -20,6 +19,7 @@ from symacct.kernel.errors import DomainError, SymacctError
 from symacct.kernel.evaluation import Evaluation
 from symacct.kernel.exact import INFINITY, Numeric
 from symacct.kernel.node import Node
+from symacct.kernel.parameters import By
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.results.written import Written
 

@@ -12,7 +12,6 @@ from symacct.export.latex.display import Display
 from symacct.export.latex.printer import WIDTH, PaperPrinter, width_of
 from symacct.export.latex.sentences import SymbolNames, tex_number
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
-from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
@@ -22,6 +21,7 @@ from symacct.kernel.epsilon_delta import Failures, failures
 from symacct.kernel.errors import AssumptionError, DomainError
 from symacct.kernel.exact import INFINITY, Exact, expression
 from symacct.kernel.node import Node
+from symacct.kernel.parameters import By
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.profile.answer import BestOfRuns, Profile, profile
 from symacct.profile.part import Part, Runs

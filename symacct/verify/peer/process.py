@@ -18,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any
 
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.kernel.deadline import OutOfTimeError
 from symacct.kernel.errors import DomainError, SymacctError, echo, reason
 from symacct.kernel.exact import Numeric
@@ -534,11 +534,11 @@ class Peer:
 
 def _words(command: object) -> tuple[str, ...]:
     """The program and its arguments as text; DomainError for what no system can be given."""
-    words = arguments.members(command, "peer command", "['python', 'peer.py']")
+    words = parameters.members(command, "peer command", "['python', 'peer.py']")
     if not words:
         raise DomainError("peer command: found an empty list, needed a program")
     for word in words:
-        text = arguments.text(word, "peer command, a word")
+        text = parameters.text(word, "peer command, a word")
         if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
             raise DomainError(f"peer command: found {echo(text)}, which no program can be given")
     return tuple(words)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.verify.judging.verdict import VERDICTS, Finding
 from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting.defects import SIDES, Cluster, Defect, title
@@ -123,7 +123,7 @@ class Judgement:
 
     def __post_init__(self) -> None:
         if self.fail_on is not None:
-            arguments.one_of(self.fail_on, "fail_on", VERDICTS)
+            parameters.one_of(self.fail_on, "fail_on", VERDICTS)
 
     def fails(self, cluster: Cluster, cause: str) -> bool:
         """Does this finding fail the run? Below every proof it does, whatever `fail_on` is.

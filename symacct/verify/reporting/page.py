@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symacct.kernel import arguments
+from symacct.kernel import parameters
 from symacct.verify.judging.verdict import ALLOWANCE
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.document import ReportDocument
@@ -30,7 +30,7 @@ _TEMPLATE = Path(__file__).with_suffix(".html")
 def needs() -> None:
     """MissingPackageError unless the packages that a page needs are here."""
     for module in ("jinja2", "matplotlib"):
-        arguments.package(module, "--html", "pip install 'symacct[plot]'")
+        parameters.package(module, "--html", "pip install 'symacct[plot]'")
 
 
 def page(documents: Sequence[ReportDocument], absent: Sequence[tuple[str, str]] = ()) -> str:
