@@ -30,12 +30,13 @@ from symacct.kernel.errors import (
     SoundnessError,
     echo,
 )
-from symacct.kernel.evaluation import Evaluation, exact_pure, goal_of
+from symacct.kernel.evaluation import Evaluation, exact_pure
 from symacct.kernel.exact import INFINITY, Numeric, Order, exact, order, text
 from symacct.kernel.memory import new_lock
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import given_delta, rational
 from symacct.kernel.sums.halving import halved_whole
+from symacct.kernel.theorem_registry import goal_of
 from symacct.operations import Compose
 from symacct.text import from_json, to_json
 from symacct.text.json_documents import is_format, read_json

@@ -30,9 +30,9 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.arithmetic.expression import evaluate
 from symacct.kernel.errors import SymacctError
-from symacct.kernel.evaluation import goal_of
 from symacct.kernel.exact import INFINITY, exact
 from symacct.kernel.node import Node
+from symacct.kernel.theorem_registry import goal_of
 from symacct.theory.amplification import wbk19
 
 # --- numbers, plain or as their logarithm

@@ -28,12 +28,11 @@ from symacct.kernel.answer import nearest_float
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.errors import DomainError
-from symacct.kernel.evaluation import goal_of
 from symacct.kernel.exact import INFINITY, Exact
 from symacct.kernel.node import Mechanism
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.sums.hull import hull_of_curve
-from symacct.kernel.theorem_registry import RDPCurve, Theorem
+from symacct.kernel.theorem_registry import RDPCurve, Theorem, goal_of
 from symacct.laws.law import FiniteDirection, Mean, expected, log_ratio
 from symacct.laws.neighbours import LaplaceShift, NormalShift, SwappedPair, law_of
 from symacct.mechanisms import DiscreteGaussian

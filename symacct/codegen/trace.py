@@ -19,11 +19,11 @@ from symacct.kernel import deadline
 from symacct.kernel.arithmetic import Number, SymbolicArithmetic
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import DomainError, LimitError, SymacctError
-from symacct.kernel.evaluation import Evaluation, goal_of
+from symacct.kernel.evaluation import Evaluation
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Mechanism, Node
 from symacct.kernel.parameters import By
-from symacct.kernel.theorem_registry import Theorem
+from symacct.kernel.theorem_registry import Theorem, goal_of
 from symacct.mechanisms import Curve
 from symacct.operations import GroupPrivacy
 

@@ -53,12 +53,13 @@ from symacct.kernel.errors import (
     SymacctError,
     echo,
 )
-from symacct.kernel.evaluation import Evaluation, exact_pure, theorem_node
+from symacct.kernel.evaluation import Evaluation, exact_pure
 from symacct.kernel.exact import INFINITY, Numeric, Order, sympy
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.optimal_order import Steering, is_steered, last_order, whole_valley
 from symacct.kernel.parameters import By, given_delta, rational
 from symacct.kernel.sums import order_search
+from symacct.kernel.theorem_registry import theorem_node
 from symacct.operations import dp_sgd
 
 # --- the search

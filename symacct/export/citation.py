@@ -14,11 +14,12 @@ from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Source
 from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.errors import AssumptionError, OrderError, PrecisionError, SymacctError
-from symacct.kernel.evaluation import Evaluation, goal_of
+from symacct.kernel.evaluation import Evaluation
 from symacct.kernel.exact import INFINITY, Numeric, order
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import By
 from symacct.kernel.sources import SYMACCT, WORKS
+from symacct.kernel.theorem_registry import goal_of
 from symacct.results.written import Written
 
 #: Balls have this many bits, which show which theorem is best at an order.

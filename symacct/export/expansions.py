@@ -35,7 +35,7 @@ from symacct.kernel.errors import (
     SymacctError,
     echo,
 )
-from symacct.kernel.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve, goal_of
+from symacct.kernel.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
 from symacct.kernel.exact import (
     INFINITY,
     Exact,
@@ -56,7 +56,7 @@ from symacct.kernel.node import Mechanism, Node, as_node
 from symacct.kernel.parameters import By
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.symbols import alpha as ALPHA
-from symacct.kernel.theorem_registry import Theorem, bounding
+from symacct.kernel.theorem_registry import Theorem, bounding, goal_of
 from symacct.laws.neighbours import Shift, SwappedPair, law_of
 from symacct.theory.amplification import triples
 from symacct.theory.amplification.pairs import expectation

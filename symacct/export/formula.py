@@ -32,14 +32,14 @@ from symacct.kernel.errors import (
     PrecisionError,
     SymacctError,
 )
-from symacct.kernel.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve, goal_of
+from symacct.kernel.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
 from symacct.kernel.exact import INFINITY, Numeric, Order, expression, order
 from symacct.kernel.memory import Remembered, cached_property
 from symacct.kernel.node import Mechanism, Node, as_node
 from symacct.kernel.parameters import By
 from symacct.kernel.sums.hull import hull_of_curve
 from symacct.kernel.symbols import alpha as ALPHA
-from symacct.kernel.theorem_registry import Theorem, all_named
+from symacct.kernel.theorem_registry import Theorem, all_named, goal_of
 from symacct.operations import Convexify
 from symacct.operations.subsample import Sampling
 from symacct.theory.amplification.wbk19 import Differences, differences

@@ -55,14 +55,7 @@ from symacct.kernel.errors import (
     SymacctError,
     echo,
 )
-from symacct.kernel.evaluation import (
-    CurveKey,
-    Evaluation,
-    NodeCurve,
-    as_decimal,
-    goal_of,
-    theorem_node,
-)
+from symacct.kernel.evaluation import CurveKey, Evaluation, NodeCurve, as_decimal
 from symacct.kernel.exact import (
     INFINITY,
     Numeric,
@@ -76,6 +69,7 @@ from symacct.kernel.memory import Key, Remembered, new_lock
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.optimal_order import BestOrder
 from symacct.kernel.parameters import By, given_delta, rational
+from symacct.kernel.theorem_registry import goal_of, theorem_node
 
 # --- the smallest number in time
 #

@@ -20,8 +20,6 @@ from symacct.kernel.arithmetic.rational import NoFractionError, RationalArithmet
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
 from symacct.kernel.claims import Claim, Kind
 from symacct.kernel.errors import (
-    AdjacencyError,
-    AssumptionError,
     DomainError,
     LimitError,
     OrderError,
@@ -31,7 +29,7 @@ from symacct.kernel.errors import (
 )
 from symacct.kernel.exact import INFINITY, Order, sympy
 from symacct.kernel.memory import Key, Remembered, cached_property
-from symacct.kernel.node import Mechanism, Node, as_node, order_by_order
+from symacct.kernel.node import Mechanism, Node, order_by_order
 from symacct.kernel.operation import Operation
 from symacct.kernel.parameters import By, at_least_two, floor_order
 from symacct.kernel.sums.binomial_sums import EXPONENTIALS, ExponentialSum, over_run
@@ -374,7 +372,7 @@ class Evaluation:
 
     def curve(self, node: Node) -> NodeCurve:
         """The curve of a node, or of the node of the same curve that theorems are about; kept."""
-        node = theorem_node(node, self.by)
+        node = theorem_registry.theorem_node(node, self.by)
         curve: NodeCurve | None = self._curves.get(node)
         if curve is None:
             values = self.memo(node, self.key)
@@ -414,7 +412,7 @@ class Evaluation:
 
     def theorem_node(self, node: Node) -> Node:
         """The node of the same curve that theorems are asked about."""
-        return theorem_node(node, self.by)
+        return theorem_registry.theorem_node(node, self.by)
 
     def pins(self, node: Node) -> bool:
         """Does a pinned theorem replace the default anywhere in `node`?"""
@@ -644,22 +642,6 @@ class OperationCurve(NodeCurve):
         return claim, all(is_settled for _, is_settled in inferred)
 
 
-def theorem_node(node: Node, by: By) -> Node:
-    """The node of the same curve that theorems are asked about: the rewritten one, mostly.
-
-    It is the node itself where pinned theorems are about parts of it, and one holds for each.
-    """
-    rewritten = node.rewritten
-    if by is None or rewritten is node:
-        return rewritten
-    pinned = [(below, theorem_registry.named_about(by, below)) for below in node.walk()]
-    relevant = [(below, theorems) for below, theorems in pinned if theorems]
-    holds = relevant and all(
-        any(theorem.applies(below) is None for theorem in theorems) for below, theorems in relevant
-    )
-    return node if holds else rewritten
-
-
 def exact_pure(m: Node, by: By) -> Fraction | None:
     """The bound ε(∞) as the fraction that its formula gives, which balls never prove it to be.
 
@@ -670,35 +652,6 @@ def exact_pure(m: Node, by: By) -> Fraction | None:
     except SymacctError:  # a Python function has no formula
         return None
     return Fraction(int(value.p), int(value.q)) if isinstance(value, sympy.Rational) else None
-
-
-def goal_of(m: Node, by: By) -> Kind:
-    """The kind of bound that a question about a node asks for: upper, or lower.
-
-    It is lower where a pinned theorem or the node's own claim is. DomainError for pinned theorems
-    of both kinds, AssumptionError or AdjacencyError for one that is about no part of the node.
-    """
-    as_node(m, "expression")
-    pinned = theorem_registry.all_named(by)
-    for theorem in pinned:
-        if not any(theorem_registry.is_about(theorem, node) for node in m.walk()):
-            raise _inapplicable(theorem, m)
-    kinds = [theorem.kind for theorem in pinned]
-    if Kind.LOWER in kinds and Kind.UPPER in kinds:
-        raise DomainError(f"by: found upper and lower bounds in {by}, needed one kind")
-    return Kind.LOWER if m.claim.kind is Kind.LOWER or Kind.LOWER in kinds else Kind.UPPER
-
-
-def _inapplicable(theorem: Theorem, m: Node) -> SymacctError:
-    """The error of a pinned theorem that is about no part of m, or not in its relation."""
-    if any(theorem_registry.is_of_operation(theorem, node) for node in m.walk()):
-        return AdjacencyError(
-            f"{theorem.name} is about {theorem.about} under {theorem.adjacency}, and "
-            f"{type(m).__name__} contains it under another relation only"
-        )
-    return AssumptionError(
-        f"{theorem.name} is about {theorem.about}, and {type(m).__name__} contains none"
-    )
 
 
 def _distance(a: Number, b: Number) -> float:
@@ -748,7 +701,7 @@ def in_fractions(m: Node, alpha: Order, goal: Kind, by: By) -> Fraction | None:
     if any(isinstance(below, Mechanism) and below.is_of_user for below in m.walk()):
         return None
     ctx: Any = RationalArithmetic()  # logarithms and powers raise NoFractionError
-    node = theorem_node(m, by)
+    node = theorem_registry.theorem_node(m, by)
     try:
         if not isinstance(node, Mechanism):
             value = Evaluation(ctx, goal, by).curve(node)(alpha)

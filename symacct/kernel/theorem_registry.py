@@ -43,17 +43,19 @@ from symacct.kernel.claims import (
     infer,
 )
 from symacct.kernel.errors import (
+    AdjacencyError,
     AssumptionError,
     DomainError,
     OrderError,
     PrecisionError,
     SoundnessError,
+    SymacctError,
     echo,
     suggestion,
 )
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, is_real, sympy
 from symacct.kernel.memory import HOMES, cached_property
-from symacct.kernel.node import Marked, Node, unmarked
+from symacct.kernel.node import Marked, Node, as_node, unmarked
 from symacct.kernel.parameters import By, chosen
 from symacct.kernel.sums.binomial_sums import SummedCurve
 from symacct.kernel.sums.local import LocalProduct
@@ -803,6 +805,51 @@ def _required(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theore
             reason, where=theorem.name, remedy="ask without by for the default bound"
         )
     return theorem
+
+
+def theorem_node(node: Node, by: By) -> Node:
+    """The node of the same curve that theorems are asked about: the rewritten one, mostly.
+
+    It is the node itself where pinned theorems are about parts of it, and one holds for each.
+    """
+    rewritten = node.rewritten
+    if by is None or rewritten is node:
+        return rewritten
+    pinned = [(below, named_about(by, below)) for below in node.walk()]
+    relevant = [(below, theorems) for below, theorems in pinned if theorems]
+    holds = relevant and all(
+        any(theorem.applies(below) is None for theorem in theorems) for below, theorems in relevant
+    )
+    return node if holds else rewritten
+
+
+def goal_of(m: Node, by: By) -> Kind:
+    """The kind of bound that a question about a node asks for: upper, or lower.
+
+    It is lower where a pinned theorem or the node's own claim is. DomainError for pinned theorems
+    of both kinds, AssumptionError or AdjacencyError for one that is about no part of the node.
+    """
+    as_node(m, "expression")
+    pinned = all_named(by)
+    for theorem in pinned:
+        if not any(is_about(theorem, node) for node in m.walk()):
+            raise _inapplicable(theorem, m)
+    kinds = [theorem.kind for theorem in pinned]
+    if Kind.LOWER in kinds and Kind.UPPER in kinds:
+        raise DomainError(f"by: found upper and lower bounds in {by}, needed one kind")
+    return Kind.LOWER if m.claim.kind is Kind.LOWER or Kind.LOWER in kinds else Kind.UPPER
+
+
+def _inapplicable(theorem: Theorem, m: Node) -> SymacctError:
+    """The error of a pinned theorem that is about no part of m, or not in its relation."""
+    if any(is_of_operation(theorem, node) for node in m.walk()):
+        return AdjacencyError(
+            f"{theorem.name} is about {theorem.about} under {theorem.adjacency}, and "
+            f"{type(m).__name__} contains it under another relation only"
+        )
+    return AssumptionError(
+        f"{theorem.name} is about {theorem.about}, and {type(m).__name__} contains none"
+    )
 
 
 # --- what a theorem reads
