@@ -16,7 +16,7 @@ from symacct import Gaussian, PoissonSubsample
 from symacct.cli.group import main
 from symacct.kernel import deadline, limits
 from symacct.kernel.errors import LimitError
-from symacct.profile import conversion
+from symacct.profile import answer
 from tests.extremes import bounded
 from tests.thinning import examples, in_a_soak
 
@@ -79,8 +79,8 @@ def printed(question):
     """What a command prints where nothing beside Rényi orders has an end."""
     screen = Screen()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(screen):
-        patch.setattr(conversion, "profile", screen.endless)
-        patch.setattr(conversion, "lower_bound", screen.endless)
+        patch.setattr(answer, "profile", screen.endless)
+        patch.setattr(answer, "lower_bound", screen.endless)
         patch.setenv("COLUMNS", "200")
         with limits.limits(seconds=SECONDS):
             main.main([*question, "--digits", "3"], standalone_mode=False)
