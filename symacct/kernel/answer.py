@@ -16,7 +16,7 @@ from flint import arb, fmpq, fmpz
 from mpmath.libmp import MPZ
 
 from symacct.kernel import limits, parameters
-from symacct.kernel.arithmetic.ball import doubled, ends_of, precision
+from symacct.kernel.arithmetic.ball import accuracy, doubled, ends_of, precision
 from symacct.kernel.attached import answered
 from symacct.kernel.claims import Adjacency, Claim, Kind
 from symacct.kernel.errors import DomainError, LimitError, PrecisionError, SoundnessError
@@ -713,18 +713,6 @@ def from_ball(
     return Enclosure(_mpf(low), _mpf(high), claim, certified, digits_asked)
 
 
-def relative_digits(x: arb) -> float:
-    """The significant decimal digits that a ball has, relative to its midpoint; may be a fraction.
-
-    ∞ for an exact ball, 0 or less where no digit is known, −∞ where it is not finite.
-    """
-    if x.is_exact():
-        return INFINITY
-    if not x.is_finite():
-        return -INFINITY
-    return (x.rel_accuracy_bits() - 1) * math.log10(2)  # the width is twice the radius
-
-
 def to_fraction(x: mpmath.mpf) -> Fraction:
     """The exact value of a finite mpf; the caller knows that its exponent fits into memory.
 
@@ -836,7 +824,7 @@ def to_digits(
     for working in doubled(bits or first_bits(digits)):
         with precision(working):
             ball, claim = value()
-            if ball.is_exact() or relative_digits(ball) >= digits:
+            if ball.is_exact() or accuracy(ball) >= digits:
                 return ball, claim, working
     raise undecided(subject(), digits, ball.is_nan())
 

@@ -15,17 +15,9 @@ from flint import arb
 
 from symacct.kernel import deadline, parameters, theorem_registry
 from symacct.kernel import limits as sizes
-from symacct.kernel.answer import (
-    GUARD_BITS,
-    Guarantee,
-    first_bits,
-    from_ball,
-    relative_digits,
-    to_digits,
-    undecided,
-)
+from symacct.kernel.answer import GUARD_BITS, Guarantee, first_bits, from_ball, to_digits, undecided
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import accuracy, precision
 from symacct.kernel.claims import Claim, Kind
 from symacct.kernel.conversion import proved
 from symacct.kernel.deadline import OutOfTimeError
@@ -759,7 +751,7 @@ class BestOrder:
             with precision(bits):
                 hull = question.answer(floor).union(ball)
                 proved_enclosure = from_ball(hull, claim, self.digits, True)
-            if relative_digits(hull) > self.digits or proved_enclosure.digits >= self.digits:
+            if accuracy(hull) > self.digits or proved_enclosure.digits >= self.digits:
                 enclosure = replace(proved_enclosure, certified=claim.certified)
             else:
                 optimal = False

@@ -18,7 +18,7 @@ from flint import arb, ctx, fmpz, fmpz_poly
 
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import floor
+from symacct.kernel.arithmetic.ball import accuracy, floor
 from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact, LazyModule, exact
 from symacct.kernel.sums.balls import ball, normal_tail, up_to
@@ -33,7 +33,6 @@ from symacct.profile.part import LossLattice, Part, Runs
 from symacct.profile.proofs import AT_0, FINITE, LAPLACE, LATTICE
 from symacct.profile.roots import (
     Value,
-    accuracy,
     at_digits,
     before_the_end,
     bits_for,

@@ -22,6 +22,7 @@ import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, arb_poly, ctx
 
 from symacct.kernel import deadline, limits
+from symacct.kernel.arithmetic.ball import accuracy
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball, up_to
@@ -39,7 +40,6 @@ from symacct.profile.part import (
 )
 from symacct.profile.proofs import CONTOURS
 from symacct.profile.roots import (
-    accuracy,
     bits_for,
     convex_root,
     decided,

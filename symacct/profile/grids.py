@@ -23,7 +23,7 @@ from flint import acb, arb, arb_mat, arb_poly, ctx, fmpz, fmpz_poly
 
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import ceiling, ends_of, float_above, floor
+from symacct.kernel.arithmetic.ball import accuracy, ceiling, ends_of, float_above, floor
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.exact import LazyModule
@@ -35,7 +35,7 @@ from symacct.profile.float_laws import BITS, FARTHEST, FloatLaw, nodes
 from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.part import Floats, Part
 from symacct.profile.proofs import GRIDS
-from symacct.profile.roots import accuracy, bracket, decided, enclosed, log_float_of
+from symacct.profile.roots import bracket, decided, enclosed, log_float_of
 from symacct.profile.runs import CANNOT, DirectedRuns, Number
 
 if TYPE_CHECKING:

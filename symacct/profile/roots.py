@@ -9,7 +9,7 @@ from functools import cache
 from flint import arb, ctx
 
 from symacct.kernel import deadline
-from symacct.kernel.arithmetic.ball import BALL, doubled, ends_of
+from symacct.kernel.arithmetic.ball import BALL, accuracy, doubled, ends_of
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.sums.balls import within
 
@@ -42,11 +42,6 @@ def bits_for(digits: float) -> int:
 def precisions(digits: float) -> Iterator[int]:
     """Yield bits at which to try for so many digits, doubled up to the limit."""
     return doubled(bits_for(digits))
-
-
-def accuracy(x: arb) -> float:
-    """Return the significant decimal digits that both ends of a ball share; −∞ if not finite."""
-    return (x.rel_accuracy_bits() - 1) / 3.3219281 if x.is_finite() else -math.inf
 
 
 def decided(value: arb, most: arb) -> bool | None:

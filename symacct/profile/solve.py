@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
+from symacct.kernel.arithmetic.ball import accuracy
 from symacct.kernel.claims import Proof
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import LazyModule
@@ -32,7 +33,7 @@ from symacct.profile.contours import Contours
 from symacct.profile.moments import shift
 from symacct.profile.part import Runs
 from symacct.profile.proofs import AT_0, FINITE, LARGEST_LOSS
-from symacct.profile.roots import accuracy, at_digits, bits_for, float_of, precisions, undecided
+from symacct.profile.roots import at_digits, bits_for, float_of, precisions, undecided
 from symacct.profile.runs import DirectedRuns, Number, Strategy, by_the_cheapest
 
 if TYPE_CHECKING:

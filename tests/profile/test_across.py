@@ -12,11 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import symacct as sa
+from symacct.kernel.arithmetic.ball import accuracy
 from symacct.profile.contours import Contour, ExchangedContour, contour, moments_and_plan, plan
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.moments import Moments
 from symacct.profile.part import OrderLine
-from symacct.profile.roots import accuracy
 from symacct.profile.solve import CompositionProfile
 from tests.thinning import examples
 

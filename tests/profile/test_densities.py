@@ -10,6 +10,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from symacct import Accountant, DistributionPair, Gaussian, Kind, PoissonSubsample, laws
+from symacct.kernel.arithmetic.ball import accuracy
 from symacct.kernel.errors import AssumptionError
 from symacct.mechanisms.pair import Overlap
 from symacct.profile.answer import _directions
@@ -20,7 +21,6 @@ from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.part import OrderLine
 from symacct.profile.products import Pair
-from symacct.profile.roots import accuracy
 from symacct.profile.solve import CompositionProfile
 from tests.thinning import covering
 

@@ -19,6 +19,7 @@ from symacct import (
     RandomizedResponse,
     laws,
 )
+from symacct.kernel.arithmetic.ball import accuracy
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.mechanisms.pair import Overlap
 from symacct.profile import grids as grid
@@ -31,7 +32,7 @@ from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
-from symacct.profile.roots import accuracy, bracket
+from symacct.profile.roots import bracket
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
 from tests.profile.laws import MP

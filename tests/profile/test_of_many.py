@@ -15,9 +15,9 @@ from symacct import (
     PoissonSubsample,
     SubsampleWithoutReplacement,
 )
+from symacct.kernel.arithmetic.ball import accuracy
 from symacct.profile.envelopes import envelope
 from symacct.profile.losses.bounded_range import bounded_range
-from symacct.profile.roots import accuracy
 from symacct.profile.solve import CompositionProfile
 from tests import independent
 from tests.support import holds

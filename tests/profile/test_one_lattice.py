@@ -22,6 +22,7 @@ from symacct import (
     Skellam,
     limits,
 )
+from symacct.kernel.arithmetic.ball import accuracy
 from symacct.profile.closed_form import closed_form, lattice_profile, share_lattice
 from symacct.profile.grids import Grids
 from symacct.profile.lattices import several_runs
@@ -29,7 +30,6 @@ from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.noisy_sample import OneSample
 from symacct.profile.pairs import products
-from symacct.profile.roots import accuracy
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
 from tests import independent

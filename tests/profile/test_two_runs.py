@@ -8,8 +8,8 @@ from flint import arb
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from symacct.kernel.arithmetic.ball import accuracy
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
-from symacct.profile.roots import accuracy
 from symacct.profile.solve import CompositionProfile
 from tests.thinning import examples
 

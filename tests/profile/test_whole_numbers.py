@@ -15,10 +15,10 @@ from symacct import (
     RandomizedResponse,
     Skellam,
 )
+from symacct.kernel.arithmetic.ball import accuracy
 from symacct.profile.grids import Grids
 from symacct.profile.lattices import integer_form
 from symacct.profile.pairs import products
-from symacct.profile.roots import accuracy
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
 from tests import independent

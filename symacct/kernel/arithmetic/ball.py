@@ -73,6 +73,18 @@ def float_above(x: arb) -> float:
     return math.nextafter(float(x.upper()), math.inf)
 
 
+def accuracy(x: arb) -> float:
+    """The significant decimal digits that a ball has, relative to its midpoint; may be a fraction.
+
+    ∞ for an exact number, 0 or less where no digit is known, −∞ where the ball is not finite.
+    """
+    if not x.is_finite():
+        return -math.inf
+    if x.is_exact():
+        return math.inf
+    return (x.rel_accuracy_bits() - 1) * math.log10(2)  # the width is twice the radius
+
+
 def doubled(bits: int, limit: int | None = None) -> Iterator[int]:
     """The precisions bits, 2·bits, 4·bits, … up to `limit`, else to the limit on bits in force.
 

@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 from flint import arb, ctx, fmpq
 
 from symacct.kernel import deadline
-from symacct.kernel.answer import relative_digits
-from symacct.kernel.arithmetic.ball import rational
+from symacct.kernel.arithmetic.ball import accuracy, rational
 
 #: An exact order > 1 ↦ an ε or a log δ as a ball. Midpoints steer, balls prove.
 Objective = Callable[[Any], arb]
@@ -236,7 +235,7 @@ def proved_valley(
     for divisor in _WIDTH_DIVISORS:
         best = real_valley(f, places, width / divisor, perspective)
         floor = floor_at(best, width / divisor)
-        if floor is None or relative_digits(floor.union(f(best))) > digits:
+        if floor is None or accuracy(floor.union(f(best))) > digits:
             break
     return best, floor
 
