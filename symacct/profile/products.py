@@ -110,13 +110,9 @@ class Product:
         Each has no contour yet; the second one shares those that the first sums.
         """
         if self.is_symmetric:
-            return self._forward
+            return [CompositionProfile(self.runs, False)]
         first = CompositionProfile(self.runs, False, two_ways=True)
         return [first, CompositionProfile(self.runs, True, first)]
-
-    @property
-    def _forward(self) -> list[CompositionProfile]:
-        return [CompositionProfile(self.runs, False)]
 
     @property
     def size(self) -> int | None:
@@ -349,7 +345,7 @@ class OneWay(Family):
     @property
     def directions(self) -> list[CompositionProfile]:
         """Make the profile of P against Q alone."""
-        return self._forward
+        return [CompositionProfile(self.runs, False)]
 
     @property
     def _single_loss_type(self) -> type[Product]:
