@@ -134,7 +134,6 @@ HELD = {
         "series:moments of sums",
     },
     "profile": {
-        "answer",  # its ends are last units of balls, rounded up where a pair is made of them
         "closed_form:binomial tails", "contours:guesses of roots", "contours:other contours",
         "few_laplace:ends of the loss",
         "grids:connected dots", "grids:many different parts", "grids:one grid",
@@ -142,7 +141,9 @@ HELD = {
         "losses.density:bounds by parts",
         "losses.finite",  # the profile of two losses: tests/profile/test_values.py
         "curve_pair",  # 97 points of a bound, each rounded upwards
-        "roots:roots", "selected:selections", "sums:power sums", "tradeoff:Gaussian trade-offs",
+        "roots:roots", "selected:selections",
+        "selected:the profile of the best",  # its ends are last units of balls, rounded up
+        "sums:power sums", "tradeoff:Gaussian trade-offs",
     },
 }  # fmt: skip
 

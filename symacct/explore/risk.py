@@ -47,8 +47,8 @@ from symacct.kernel.parameters import rational
 from symacct.kernel.sources import DRS22, SYMACCT
 from symacct.kernel.sums.balls import ball
 from symacct.profile import Profile, profile_below
-from symacct.profile.answer import BestOfRuns
 from symacct.profile.below import products_below
+from symacct.profile.selected import BestOfRuns
 from symacct.profile.tradeoff import HockeySticks, largest_power, smallest_mu
 from symacct.results.screen import Note, Part, Tabled, aligned
 

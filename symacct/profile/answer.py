@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
@@ -17,13 +15,12 @@ from flint import arb
 from symacct.kernel import limits
 from symacct.kernel.answer import Enclosure, Guarantee, first_bits, from_ball
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Claim, Kind, Proof, Source
 from symacct.kernel.conversion import Memory, WholeProfile, state
 from symacct.kernel.errors import (
     AssumptionError,
     DomainError,
-    InfiniteError,
     LimitError,
     OrderError,
     PrecisionError,
@@ -34,12 +31,10 @@ from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.profile.below import products_below, single_runs, triangles_below
-from symacct.profile.hulls import at_smallest, pair_above
-from symacct.profile.losses.finite import Atoms
 from symacct.profile.pairs import products
 from symacct.profile.part import Part
 from symacct.profile.products import BoundedPair, Product, kind_of
-from symacct.profile.proofs import BEST_OF_RUNS, NAME, PAIRS, SMOOTHED, SOURCE
+from symacct.profile.proofs import NAME, PAIRS, SMOOTHED, SOURCE
 from symacct.profile.roots import log_float_of
 from symacct.profile.solve import CompositionProfile
 
@@ -52,16 +47,11 @@ else:  # which the best of several runs reads
 _WORKS_OF_CURVES = ("MIR17", "ZW19", "VEH14", "WBK19")
 #: Bounds that steer, or that need be near only, have so many significant digits.
 _FEW_DIGITS = 2
-#: A pair that dominates the best of runs is made of δ(ε) at so many places, at so many bits. More
-#: places make it a nearer bound.
-_PAIR_BITS, _PLACES = 96, 192
-#: Its last place is the ε of one run at the first of these δ, over E[K], that the profile gives.
-_LAST_DELTAS = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20))
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _steered(ask: Callable[P, T]) -> Callable[P, T]:
+def steered(ask: Callable[P, T]) -> Callable[P, T]:
     """Raise PrecisionError where numbers leave float64, in which every contour is chosen."""
     return within_floats(
         "found numbers beyond the range of float64, in which its contour is chosen, needed "
@@ -78,7 +68,7 @@ def profile(node: Node) -> Profile:
     answers if it is estimated to be smaller.
     """
     if isinstance(node, RepeatAndSelect):
-        return BestOfRuns(node)
+        return selected.BestOfRuns(node)
     dominating = products(node)
     kind = kind_of(node, dominating)
     may_exceed_curve = any(product.may_exceed_curve for product in dominating)
@@ -107,7 +97,7 @@ def _proofs(node: Node, dominating: list[Product]) -> list[Proof]:
     return [*([PAIRS] if is_composed else []), *own_proofs]
 
 
-@_steered
+@steered
 def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
     """Bound ε(δ) or δ(ε) from below by the profile of what post-processing leaves of the node.
 
@@ -117,7 +107,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     """
     claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(SOURCE,))
 
-    @_steered
+    @steered
     def ask(below: list[Product], digits: int) -> Enclosure:
         known = Profile(below, claim)
         ask = known.largest_epsilon if asks_epsilon else known.largest_delta
@@ -193,7 +183,7 @@ class Profile:
     ) -> None:
         """Take the products that dominate, and lay out their directions, none of them twice."""
         self.claim, self.may_exceed_curve, self.smoothed = claim, may_exceed_curve, smoothed
-        self.products, self.directions = dominating, _directions(dominating)
+        self.products, self.directions = dominating, directions_of(dominating)
         #: Has a record the same pair, in the same direction, whatever it is?
         self.has_fixed_pair = len(dominating) == 1 and dominating[0].has_fixed_pair
 
@@ -202,12 +192,12 @@ class Profile:
         """Return directions whose tests are the mechanism's; none where these are not known."""
         tests = [product.tests for product in self.products]
         return (
-            _directions([test for product_tests in tests for test in product_tests])
+            directions_of([test for product_tests in tests for test in product_tests])
             if all(tests)
             else []
         )
 
-    @_steered
+    @steered
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
         """Answer ε(δ) or δ(ε) by the largest direction, or by the smoothed profile if smaller.
 
@@ -297,106 +287,10 @@ class Profile:
         return _largest(value, is_larger, self.directions)
 
 
-class BestOfRuns(Profile):
-    """The profile of the best of a random number K of runs is bounded by that of one run.
-
-    It is of kind UPPER, and the Rényi curve may know less or more.
-    """
-
-    def __init__(self, node: RepeatAndSelect) -> None:
-        self.may_exceed_curve, self.smoothed, self.has_fixed_pair = True, None, True
-        self.run_profile, self.runs = profile(node.mechanism), node.runs
-        self.claim = replace(self.run_profile.claim, kind=Kind.UPPER).by(BEST_OF_RUNS)
-
-    @cached_property
-    def pair(self) -> Atoms:
-        """Make a finite pair that dominates the two laws of the best output, in both directions."""
-        with precision(_PAIR_BITS):
-            return Atoms(pair_above(self._bounds()))
-
-    @cached_property
-    def directions(self) -> list[CompositionProfile]:
-        """The one direction of the pair, which exchanging its laws leaves alone."""
-        return _directions([BoundedPair.of(self.pair, Kind.UPPER)])
-
-    @property
-    def tests(self) -> list[CompositionProfile]:
-        """The pair's direction: its tests are at least as good as any of the mechanism's."""
-        return self.directions
-
-    def _bounds(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """Bound δ of the best of runs at some ε >= 0, as pairs (e^ε, δ), both rounded up.
-
-        Places of one run lie on either side of 0, before they are shifted.
-        """
-        mean = selected.mean(self.runs)
-        parts = list(selected.for_all(self.runs, self._run_delta))
-        for place in self._places():
-            delta_there = self._run_delta(place)
-            exchanged = ball(-place).exp() * delta_there - ball(-place).expm1()
-            for part, (at, run_delta) in itertools.product(
-                parts, [(place, delta_there), (-place, exchanged)]
-            ):
-                if (shifted := at + part.shift) >= 0:
-                    delta = (mean * run_delta + ball(part.left)).upper()
-                    yield rational(ball(shifted).exp().upper()), rational(delta)
-
-    def _places(self) -> list[Fraction]:
-        """List places of one run from 0 to where hardly any δ is left, and the largest loss."""
-        largest = BALL.maximum(*(way.runs.largest for way in self.run_profile.directions))
-        ends = [rational(largest.upper())] if largest.is_finite() else []
-
-        def run_epsilon(delta: Fraction) -> Fraction:
-            share = selected.share(self.runs, delta)
-            return rational(self.run_profile.answer(True, share, _FEW_DIGITS)[0].upper())
-
-        with suppress(PrecisionError, LimitError, InfiniteError):
-            last = at_smallest(run_epsilon, _LAST_DELTAS)
-            return [*(last * i / _PLACES for i in range(_PLACES + 1)), *ends]
-        return [Fraction(0), *ends]
-
-    def _run_delta(self, epsilon: Fraction) -> arb:
-        """Enclose δ of one run at ε >= 0, to 2 digits."""
-        return self.run_profile.answer(False, epsilon, _FEW_DIGITS)[0]
-
-    @_steered
-    def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
-        """Answer by the smallest of the bounds that the number of runs allows at this question."""
-        of, ask = (
-            (selected.for_delta, self._epsilon_by)
-            if asks_epsilon
-            else (selected.for_epsilon, self._delta_by)
-        )
-        with precision(first_bits(digits)):
-            parts = of(self.runs, self._run_delta, given)
-            return min((ask(part, given, digits) for part in parts), key=lambda x: float(x[0]))
-
-    def _epsilon_by(
-        self, part: selected.ShiftedBound, given: Fraction, digits: int
-    ) -> ProfileAnswer:
-        """Bound ε(δ) by ε₁((δ − left)/E[K]) + shift, ε₁ that of one run; 0 where δ(0) <= δ."""
-        at_0 = self._delta_by(part, Fraction(0), _FEW_DIGITS)
-        if at_0.value <= ball(given):
-            return at_0._replace(value=arb(0))
-        share = selected.share(self.runs, given - part.left)
-        answer = self.run_profile.answer(True, share, digits)
-        return answer._replace(value=answer.value + ball(part.shift))
-
-    def _delta_by(self, part: selected.ShiftedBound, given: Fraction, digits: int) -> ProfileAnswer:
-        """Bound δ(ε) by one shifted bound: E[K] δ₁(ε − shift) + left, at most 1."""
-        left = given - part.shift
-        answer = self.run_profile.answer(False, abs(left), digits)
-        value = answer.value
-        if left < 0:  # of the pairs exchanged
-            value = ball(left).exp() * value - ball(left).expm1()
-        value = selected.mean(self.runs) * value + ball(part.left)
-        return answer._replace(value=value.min(arb(1)))
-
-
 @products.register
 def _(node: RepeatAndSelect) -> list[Product]:
     """Take the pair that dominates the best output; the Rényi curve may know less or more."""
-    return [BoundedPair.of(BestOfRuns(node).pair, Kind.UPPER)]
+    return [BoundedPair.of(selected.BestOfRuns(node).pair, Kind.UPPER)]
 
 
 def _largest(
@@ -424,7 +318,7 @@ def _largest(
     return largest, best
 
 
-def _directions(dominating: list[Product]) -> list[CompositionProfile]:
+def directions_of(dominating: list[Product]) -> list[CompositionProfile]:
     """List the directions of every product, none twice."""
     every: dict[object, CompositionProfile] = {}
     for product in dominating:

@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,19 +18,23 @@ import numpy as np
 from flint import arb
 
 from symacct.kernel import deadline
+from symacct.kernel.answer import first_bits
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.claims import Kind
 from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
 from symacct.kernel.sums.halving import halved
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial, log_of_rate
-from symacct.operations.repeat import Runs
-from symacct.profile.hulls import FractionMasses, at_smallest, pair_below
+from symacct.operations.repeat import RepeatAndSelect, Runs
+from symacct.profile.answer import Profile, ProfileAnswer, directions_of, profile, steered
+from symacct.profile.hulls import FractionMasses, at_smallest, pair_above, pair_below
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Floats
-from symacct.profile.products import Pair, Product
+from symacct.profile.products import BoundedPair, Pair, Product
+from symacct.profile.proofs import BEST_OF_RUNS
 from symacct.profile.solve import CompositionProfile
 from symacct.theory.amplification.ps22 import log_mean
 
@@ -467,3 +471,104 @@ def _gap(delta: Delta, most: arb) -> arb:
 def _above(x: arb) -> Fraction:
     """Round a ball up to a fraction."""
     return rational(x.upper())
+
+
+# --- the profile of the best
+#
+# What the best of several runs costs at most, by the profile of one run.
+
+#: A pair that dominates the best of runs is made of δ(ε) at so many places, at so many bits. More
+#: places make it a nearer bound.
+_PAIR_BITS, _PAIR_PLACES = 96, 192
+#: Its last place is the ε of one run at the first of these δ, over E[K], that the profile gives.
+_LAST_PAIR_DELTAS = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20))
+
+
+class BestOfRuns(Profile):
+    """The profile of the best of a random number K of runs is bounded by that of one run.
+
+    It is of kind UPPER, and the Rényi curve may know less or more.
+    """
+
+    def __init__(self, node: RepeatAndSelect) -> None:
+        self.may_exceed_curve, self.smoothed, self.has_fixed_pair = True, None, True
+        self.run_profile, self.runs = profile(node.mechanism), node.runs
+        self.claim = replace(self.run_profile.claim, kind=Kind.UPPER).by(BEST_OF_RUNS)
+
+    @cached_property
+    def pair(self) -> Atoms:
+        """Make a finite pair that dominates the two laws of the best output, in both directions."""
+        with precision(_PAIR_BITS):
+            return Atoms(pair_above(self._bounds()))
+
+    @cached_property
+    def directions(self) -> list[CompositionProfile]:
+        """The one direction of the pair, which exchanging its laws leaves alone."""
+        return directions_of([BoundedPair.of(self.pair, Kind.UPPER)])
+
+    @property
+    def tests(self) -> list[CompositionProfile]:
+        """The pair's direction: its tests are at least as good as any of the mechanism's."""
+        return self.directions
+
+    def _bounds(self) -> Iterator[tuple[Fraction, Fraction]]:
+        """Bound δ of the best of runs at some ε >= 0, as pairs (e^ε, δ), both rounded up.
+
+        Places of one run lie on either side of 0, before they are shifted.
+        """
+        runs_expected = mean(self.runs)
+        parts = list(for_all(self.runs, self._run_delta))
+        for place in self._places():
+            delta_there = self._run_delta(place)
+            exchanged = ball(-place).exp() * delta_there - ball(-place).expm1()
+            for part, (at, run_delta) in itertools.product(
+                parts, [(place, delta_there), (-place, exchanged)]
+            ):
+                if (shifted := at + part.shift) >= 0:
+                    delta = (runs_expected * run_delta + ball(part.left)).upper()
+                    yield rational(ball(shifted).exp().upper()), rational(delta)
+
+    def _places(self) -> list[Fraction]:
+        """List places of one run from 0 to where hardly any δ is left, and the largest loss."""
+        largest = BALL.maximum(*(way.runs.largest for way in self.run_profile.directions))
+        ends = [rational(largest.upper())] if largest.is_finite() else []
+
+        def run_epsilon(delta: Fraction) -> Fraction:
+            delta_of_run = share(self.runs, delta)
+            return rational(self.run_profile.answer(True, delta_of_run, _FEW_DIGITS)[0].upper())
+
+        with suppress(PrecisionError, LimitError, InfiniteError):
+            last = at_smallest(run_epsilon, _LAST_PAIR_DELTAS)
+            return [*(last * i / _PAIR_PLACES for i in range(_PAIR_PLACES + 1)), *ends]
+        return [Fraction(0), *ends]
+
+    def _run_delta(self, epsilon: Fraction) -> arb:
+        """Enclose δ of one run at ε >= 0, to 2 digits."""
+        return self.run_profile.answer(False, epsilon, _FEW_DIGITS)[0]
+
+    @steered
+    def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
+        """Answer by the smallest of the bounds that the number of runs allows at this question."""
+        of, ask = (for_delta, self._epsilon_by) if asks_epsilon else (for_epsilon, self._delta_by)
+        with precision(first_bits(digits)):
+            parts = of(self.runs, self._run_delta, given)
+            return min((ask(part, given, digits) for part in parts), key=lambda x: float(x[0]))
+
+    def _epsilon_by(self, part: ShiftedBound, given: Fraction, digits: int) -> ProfileAnswer:
+        """Bound ε(δ) by ε₁((δ − left)/E[K]) + shift, ε₁ that of one run; 0 where δ(0) <= δ."""
+        at_0 = self._delta_by(part, Fraction(0), _FEW_DIGITS)
+        if at_0.value <= ball(given):
+            return at_0._replace(value=arb(0))
+        delta_of_run = share(self.runs, given - part.left)
+        answer = self.run_profile.answer(True, delta_of_run, digits)
+        return answer._replace(value=answer.value + ball(part.shift))
+
+    def _delta_by(self, part: ShiftedBound, given: Fraction, digits: int) -> ProfileAnswer:
+        """Bound δ(ε) by one shifted bound: E[K] δ₁(ε − shift) + left, at most 1."""
+        left = given - part.shift
+        answer = self.run_profile.answer(False, abs(left), digits)
+        value = answer.value
+        if left < 0:  # of the pairs exchanged
+            value = ball(left).exp() * value - ball(left).expm1()
+        value = mean(self.runs) * value + ball(part.left)
+        return answer._replace(value=value.min(arb(1)))

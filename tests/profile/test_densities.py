@@ -13,7 +13,7 @@ from symacct import Accountant, DistributionPair, Gaussian, Kind, PoissonSubsamp
 from symacct.kernel.arithmetic.ball import accuracy
 from symacct.kernel.errors import AssumptionError
 from symacct.mechanisms.pair import Overlap
-from symacct.profile.answer import _directions
+from symacct.profile.answer import directions_of
 from symacct.profile.losses import density as by_parts
 from symacct.profile.losses.density import Chart, DensityLoss, DensityPair, _ends
 from symacct.profile.losses.fixed_size import FixedSizeGaussian
@@ -293,7 +293,7 @@ BETA = rated(Overlap(laws.Beta(2, 3), laws.Beta(3, "3/2")), 1)
 )
 def test_no_direction_twice_and_none_left_out(one, other, count):
     """Both of each product, by their runs counted: some are those of the other product, turned."""
-    found = _directions([Pair(tuple(runs)) for runs in (one, other)])
+    found = directions_of([Pair(tuple(runs)) for runs in (one, other)])
     assert len(found) == count
 
 

@@ -23,8 +23,9 @@ from symacct.kernel.exact import INFINITY, Exact, expression
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import By
 from symacct.kernel.symbols import alpha as ALPHA
-from symacct.profile.answer import BestOfRuns, Profile, profile
+from symacct.profile.answer import Profile, profile
 from symacct.profile.part import Part, Runs
+from symacct.profile.selected import BestOfRuns
 from symacct.profile.solve import CompositionProfile
 from symacct.profile.written_laws import BREAK, WrittenLaws, product
 from symacct.results.written import Written
@@ -164,7 +165,7 @@ def _by_profile(m: Node, names: Mapping[Any, str] | None, letter: str = r"\delta
         )
         return
     known = _profile(m)
-    directions = _directions(known.directions)
+    directions = directions_of(known.directions)
     symbols, printer = SymbolNames(names), PaperPrinter(SymbolNames(names))
     relation = _RELATIONS[known.claim.kind]
     if not any(pairs for pairs, _ in directions):
@@ -215,7 +216,7 @@ def _no_formula(m: Node) -> UnwrittenError:
     )
 
 
-def _directions(directions: list[CompositionProfile]) -> list[Direction]:
+def directions_of(directions: list[CompositionProfile]) -> list[Direction]:
     """List the runs of each direction; a single part of several pairs has one for each of them."""
     listed: list[Direction] = []
     for direction in directions:
