@@ -19,7 +19,13 @@ from symacct.kernel import limits, parameters
 from symacct.kernel.arithmetic.ball import accuracy, doubled, ends_of, precision
 from symacct.kernel.attached import answered
 from symacct.kernel.claims import Adjacency, Claim, Kind
-from symacct.kernel.errors import DomainError, LimitError, PrecisionError, SoundnessError
+from symacct.kernel.errors import (
+    DomainError,
+    LimitError,
+    PrecisionError,
+    SoundnessError,
+    divided,
+)
 from symacct.kernel.exact import INFINITY, Numeric, Order, exact, is_infinite, text
 
 if TYPE_CHECKING:
@@ -51,6 +57,12 @@ _FULL_ORDER_LENGTH = 6
 _FLOAT_DIGITS = 15
 #: The number of decimals up to which a number is printed as a decimal, not as a fraction.
 _MOST_DECIMALS = 60
+#: The rounding of a fraction, by whether it goes up, down, or to the nearest (None).
+_ROUNDINGS = {
+    True: decimal.ROUND_CEILING,
+    False: decimal.ROUND_FLOOR,
+    None: decimal.ROUND_HALF_EVEN,
+}
 
 
 def safe(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, digits: int) -> str:
@@ -138,27 +150,18 @@ def exact_decimal(number: Fraction) -> str | None:
     return f"{sign}{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
 
 
-def rational_text(x: Fraction, digits: int, up: bool) -> str:
+def rational_text(x: Fraction, digits: int, up: bool | None) -> str:
     """The text of a fraction, rounded once, up or down, to at most `digits` significant digits.
+
+    It is rounded to the nearest where `up` is None.
 
     >>> rational_text(Fraction(1, 3), 5, up=True), rational_text(Fraction(1, 4), 5, up=True)
     ('0.33334', '0.25')
     """
-    return _rounded_once(x, digits, decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR)
-
-
-def _rounded_once(x: Fraction, digits: int, rounding: str) -> str:
-    """The text of a fraction, rounded once by a mode of `decimal`, to at most `digits` digits."""
-    quotient = _divided(x, digits, rounding)
+    quotient = divided(x, digits, _ROUNDINGS[up])
     return (
         f"{quotient:f}" if -6 < quotient.adjusted() < digits else f"{quotient:e}".replace("+", "")
     )
-
-
-def _divided(x: Fraction, digits: int, rounding: str) -> Decimal:
-    """The fraction as a decimal of at most `digits` digits, rounded once by a mode of `decimal`."""
-    context = decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
-    return context.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
 def order_text(alpha: int | float | Fraction, digits: int = 6) -> str:
@@ -169,7 +172,7 @@ def order_text(alpha: int | float | Fraction, digits: int = 6) -> str:
     if alpha == INFINITY:
         return "∞"
     if digits > _FLOAT_DIGITS:
-        return _rounded_once(Fraction(alpha), digits, decimal.ROUND_HALF_EVEN)
+        return rational_text(Fraction(alpha), digits, up=None)
     if alpha < 10**300:
         return f"{float(alpha):.{digits}g}"
     return rational_text(Fraction(alpha), digits, up=True)
@@ -185,7 +188,7 @@ def found_order(alpha: int | float | Fraction) -> str:
         if full is not None and len(full) <= _FULL_ORDER_LENGTH:
             return full
         # The power of ten of α − 1, which may be below all floats.
-        magnitude = -_divided(Fraction(alpha) - 1, 1, decimal.ROUND_FLOOR).adjusted()
+        magnitude = -divided(Fraction(alpha) - 1, 1, decimal.ROUND_FLOOR).adjusted()
         return order_text(alpha, _ORDER_DIGITS + max(0, magnitude, -magnitude - _ORDER_DIGITS + 1))
     return order_text(alpha, _ORDER_DIGITS)
 

@@ -84,11 +84,11 @@ def in_few_digits(x: Fraction) -> str:
     """
     if is_float(x):
         return f"{_plain(Decimal(repr(float(x))))} (as float64)"
-    whole = _divided(x, _FULL_DIGITS)
+    whole = divided(x, _FULL_DIGITS)
     return (
         _plain(whole.normalize())
         if Fraction(whole) == x
-        else f"≈ {_plain(_divided(x, _ABOUT_DIGITS))}"
+        else f"≈ {_plain(divided(x, _ABOUT_DIGITS))}"
     )
 
 
@@ -99,9 +99,9 @@ def is_float(x: Fraction) -> bool:
     return is_small and x.denominator == 1 << places and places > _STATED_PLACES and float(x) == x
 
 
-def _divided(x: Fraction, digits: int) -> Decimal:
-    """The fraction as a decimal of so many significant digits, rounded to the nearest."""
-    wide = decimal.Context(digits, decimal.ROUND_HALF_EVEN, decimal.MIN_EMIN, decimal.MAX_EMAX)
+def divided(x: Fraction, digits: int, rounding: str = decimal.ROUND_HALF_EVEN) -> Decimal:
+    """The fraction as a decimal of at most `digits` digits, rounded once by a mode of `decimal`."""
+    wide = decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
     return wide.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
