@@ -772,7 +772,7 @@ class ExpandedCurve(OperationCurve):
         self(alpha)
         return self.evaluation.chosen[self.node, alpha]
 
-    def inferred(self, alpha: Order) -> tuple[Claim, bool]:
+    def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
         """Infer what is claimed near the point; it is not remembered, as it may vary elsewhere."""
         theorem, at = self.best(alpha), alpha
         if theorem.reads == "itself" and isinstance(alpha, sympy.Expr):

@@ -196,8 +196,8 @@ class NamedCurve(NodeCurve):
     def excesses(self) -> Number:
         return lambda l: self.evaluation.ctx.expm1((l - 1) * self(l))
 
-    def inferred(self, alpha: Order) -> tuple[Claim, bool]:
-        return self.evaluation.body(self.node).inferred(alpha)
+    def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
+        return self.evaluation.body(self.node).inferred(alpha, throughout)
 
 
 class WrittenLeaf(LeafCurve):

@@ -172,19 +172,14 @@ class NodeCurve:
         """The claim about ε(α)."""
         return self.inferred(_canonical_order(alpha))[0]
 
-    def inferred(self, alpha: Order) -> tuple[Claim, bool]:
+    def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
         """The claim about ε(α), and whether it is the same whatever values the curves have.
 
-        It is not where several theorems answer, of which the values decide.
+        It is not where several theorems answer, of which the values decide. It is about ε at every
+        order of α's class where that is asked `throughout`: by a theorem that has a value at each
+        of them, and not by a partial one.
         """
         raise NotImplementedError
-
-    def inferred_throughout(self, alpha: Order) -> tuple[Claim, bool]:
-        """A claim about ε at every order of α's class, and whether no value decides it.
-
-        It is by a theorem that has a value at every order, and not by a partial one.
-        """
-        return self.inferred(alpha)
 
     def _array(self, alpha: np.ndarray) -> LogNumber:
         """ε at a flat array of orders in [1, ∞], by groups that other theorems answer.
@@ -277,7 +272,7 @@ class LeafCurve(NodeCurve):
             ),
         )
 
-    def inferred(self, alpha: Order) -> tuple[Claim, bool]:
+    def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
         return self.node.claim, True
 
 
@@ -593,8 +588,11 @@ class OperationCurve(NodeCurve):
             return self._sole_theorem[alpha]
         return min(self._values(alpha), key=lambda pair: _distance(pair[1], answer))[0]
 
-    def inferred(self, alpha: Order) -> tuple[Claim, bool]:
+    def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
         """The claim about ε(α), and whether no value decides it: then it is remembered."""
+        if throughout and any(theorem.partial for theorem in self.theorems(alpha)):
+            answering = theorem_registry.answering_always(self.theorems(alpha))
+            return self._inferred_by(answering, alpha)[0], False
         key = theorem_registry.order_class(alpha), self._is_hull(alpha), self.evaluation.claim_key
         memo: dict[object, Claim] = self.node._derived("claims")
         if key in memo:
@@ -604,13 +602,6 @@ class OperationCurve(NodeCurve):
         if is_settled:
             memo[key] = claim
         return claim, is_settled
-
-    def inferred_throughout(self, alpha: Order) -> tuple[Claim, bool]:
-        theorems = self.theorems(alpha)
-        if not any(candidate.partial for candidate in theorems):
-            return self.inferred(alpha)
-        theorem = theorem_registry.answering_always(theorems)
-        return self._inferred_by(theorem, alpha)[0], False
 
     def _is_hull(self, alpha: Order) -> bool:
         """Is the order a number up to which ε is the hull of its values at whole orders?"""
@@ -625,10 +616,8 @@ class OperationCurve(NodeCurve):
             order_read = 2
         read = self._read(theorem)
         curves = read if isinstance(read, tuple) else (read,)
-        if order_read is alpha or is_hull:
-            inferred = [curve.inferred(order_read) for curve in curves]
-        else:
-            inferred = [curve.inferred_throughout(order_read) for curve in curves]
+        throughout = order_read is not alpha and not is_hull
+        inferred = [curve.inferred(order_read, throughout) for curve in curves]
         premises = [claim for claim, _ in inferred]
         statement = self.evaluation.statement_for(theorem, self.node)
         claim = statement.infer(self.node, premises, alpha)

@@ -265,7 +265,7 @@ def test_a_theorem_that_may_say_nothing_stands_aside_there(monkeypatch):
         assert several == pytest.approx([float(x) for x in alone], rel=1e-12)
         assert node.formula() == by_formula
         # A curve that is exact at some orders only is no premise for what needs it at all.
-        whole, _ = Accountant().curve(node).inferred_throughout(2)
+        whole, _ = Accountant().curve(node).inferred(2, throughout=True)
         assert whole.kind is Kind.UPPER
 
 
