@@ -188,16 +188,12 @@ class Part(Factor):
     is_costly = False  # a value of D takes as long as thousands of values of other losses
     may_be_chosen = True  # Either may choose between this loss and another one by its coin
     has_an_end = False  # there is a largest loss, near which D falls like a power of the rest
+    decays_slowly: bool = False  # moments may not fall, or too slowly for a contour of few runs
 
     @property
     @abstractmethod
     def symmetric(self) -> bool:
         """Does an involution that keeps the measure exchange P and Q? Then so do their profiles."""
-
-    @property
-    def decays_slowly(self) -> bool:
-        """May its moments not fall, or too slowly for a contour of few runs?"""
-        return False
 
     # --- laws that are made of it
 
@@ -267,40 +263,23 @@ class Part(Factor):
 
     # --- closed forms
 
+    #: (Δ/σ)² of Gaussian noise on all of the data, where that has this loss.
+    gaussian_ratio: Exact | None = None
+    #: Δ/b of Laplace noise on all of the data, where that has this loss.
+    laplace_shift: Exact | None = None
+    #: The loss as finitely many atoms, where it has no others.
+    finite: Atoms | None = None
+    #: The discrete Gaussian noise on all of the data that has this loss.
+    discrete_gaussian: DiscreteGaussian | None = None
+    #: The lattice of the losses, where all of them are known to be on one.
+    lattice: LossLattice | None = None
+    #: D(0) as a fraction, where it is one.
+    exact_total_variation: Fraction | None = None
+
     @property
     def alternatives(self) -> Sequence[Part]:
         """Return the losses of which it is the pointwise maximum: itself, unless of several."""
         return (self,)
-
-    @property
-    def gaussian_ratio(self) -> Exact | None:
-        """(Δ/σ)² of Gaussian noise on all of the data, where that has this loss; else None."""
-        return None
-
-    @property
-    def laplace_shift(self) -> Exact | None:
-        """Δ/b of Laplace noise on all of the data, where that has this loss; else None."""
-        return None
-
-    @property
-    def finite(self) -> Atoms | None:
-        """Return the loss as finitely many atoms, where it has no others."""
-        return None
-
-    @property
-    def discrete_gaussian(self) -> DiscreteGaussian | None:
-        """The discrete Gaussian noise on all of the data that has this loss; None of others."""
-        return None
-
-    @property
-    def lattice(self) -> LossLattice | None:
-        """The lattice of the losses, where all of them are known to be on one."""
-        return None
-
-    @property
-    def exact_total_variation(self) -> Fraction | None:
-        """D(0) as a fraction, where it is one."""
-        return None
 
     def density_pairs(self, reverse: bool) -> Sequence[tuple[DensityLoss, tuple[bool, ...]]]:
         """List pairs of densities whose pointwise maximum is its profile; none of other losses.
@@ -384,9 +363,9 @@ class Part(Factor):
         """The largest finite loss as an exact number in nats; None where it is not known so."""
         return None
 
-    @abstractmethod
     def mass_at_infinity(self, reverse: bool) -> Exact:
-        """Return P(L = ∞) as an exact number; Q(L = −∞) if `reverse`."""
+        """Return P(L = ∞) as an exact number, 0 unless a loss says more; Q(L = −∞) if `reverse`."""
+        return Fraction(0)
 
     # --- words
 
@@ -429,11 +408,7 @@ class ProfileOnly(Part):
     """
 
     has_moments = False  # a subclass that has moments says so
-
-    @property
-    def decays_slowly(self) -> bool:
-        """No moment is known to fall."""
-        return True
+    decays_slowly = True  # no moment is known to fall
 
     def log_decay(self, a: float, t: float) -> float:
         """Refused by a PrecisionError: no moment is known."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -94,10 +93,6 @@ class AllocationLoss(ProfileOnly):
     def log_moments(self, z: Floats) -> Floats:
         """Estimate log E[(S/t)^z] at real orders z."""
         raise NotImplementedError
-
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        """Return 0: both laws have the same outcomes."""
-        return Fraction(0)
 
 
 @dataclass(frozen=True)

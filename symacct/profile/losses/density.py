@@ -777,9 +777,6 @@ class DensityLoss(SummedLoss):
         words = (r"$c$ stands for what makes the total of each law 1",)
         return WrittenLaws(mixed(self.pair.gamma, on, off, write), off, words)
 
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        return Fraction(0)
-
 
 def _written(law: Law, write: Write) -> str | None:
     """Write a density on the whole line, but for its total; None of other laws."""

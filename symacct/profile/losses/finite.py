@@ -85,11 +85,11 @@ class Atoms(Part):
         return Atoms(tuple((q, p) for p, q in self.masses))
 
     @property
-    def finite(self) -> Atoms:
+    def finite(self) -> Atoms:  # type: ignore[override]
         return self
 
     @property
-    def lattice(self) -> LossLattice | None:
+    def lattice(self) -> LossLattice | None:  # type: ignore[override]
         """The lattice from −pure to pure, as the leaf that states `pure` answers for."""
         steps = len(self.laws) - 1
         if self.gamma != 1 or self.pure is None or not steps:
@@ -103,7 +103,7 @@ class Atoms(Part):
         return known[0][0], [p for _, p in known]
 
     @property
-    def exact_total_variation(self) -> Fraction | None:
+    def exact_total_variation(self) -> Fraction | None:  # type: ignore[override]
         """Σ (p − q)₊, where all masses are fractions."""
         surplus = [p - q for p, q in self.laws]
         if not all(isinstance(x, Fraction) for x in surplus):

@@ -186,9 +186,6 @@ class FixedSizeGaussian(SummedLoss):
     def in_latex(self, write: Write) -> WrittenLaws:
         return of_fixed_size(*normals(self.variance, write), self.gamma, write)
 
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        return Fraction(0)
-
 
 def _few_rules(count: float) -> int:
     """Round a number of nodes up, so that few of Gauss's rules serve all panels."""
@@ -417,9 +414,6 @@ class FixedSizeLaplace(SummedLoss):
 
     def in_latex(self, write: Write) -> WrittenLaws:
         return of_fixed_size(*laplaces(self.shift, write), self.gamma, write)
-
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        return Fraction(0)
 
 
 @lru_cache(16)
@@ -683,9 +677,6 @@ class Equilateral(SummedLoss):
         largest = SampledGaussian(1 / self.delta**2, self.gamma).hockey_stick(abs(y), False)
         below = (-y.expm1()).max(arb(0))
         return below + up_to(y.exp().max(arb(1)) * largest)
-
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        return Fraction(0)
 
 
 def _refuse_many(nodes: float, most: int) -> None:

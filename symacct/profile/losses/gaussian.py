@@ -48,7 +48,7 @@ class GaussianLoss(Part):
     proof = GAUSSIAN
 
     @property
-    def gaussian_ratio(self) -> Exact:
+    def gaussian_ratio(self) -> Exact:  # type: ignore[override]
         return self.ratio
 
     @classmethod
@@ -112,9 +112,6 @@ class GaussianLoss(Part):
 
     def in_latex(self, write: written_laws.Write) -> written_laws.WrittenLaws:
         return written_laws.WrittenLaws(*written_laws.normals(1 / self.ratio, write))
-
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        return Fraction(0)
 
 
 @loss_of.register(NormalShift)

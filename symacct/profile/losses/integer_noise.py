@@ -74,12 +74,12 @@ class IntegerLoss(SummedLoss):
         return self.gamma == 1
 
     @property
-    def discrete_gaussian(self) -> DiscreteGaussian | None:
+    def discrete_gaussian(self) -> DiscreteGaussian | None:  # type: ignore[override]
         is_known = self.gamma == 1 and isinstance(self.noise, DiscreteGaussian)
         return self.noise if is_known else None  # type: ignore[return-value]
 
     @property
-    def lattice(self) -> LossLattice | None:
+    def lattice(self) -> LossLattice | None:  # type: ignore[override]
         if (noise := self.discrete_gaussian) is None:
             return None
         apart = exact(noise.sensitivity / noise.sigma**2)
@@ -213,9 +213,6 @@ class IntegerLoss(SummedLoss):
         on = rf"\delta_{{{self.noise.sensitivity}}} \ast {off}"
         words = (r"$\delta_{k} \ast$ moves a law by $k$", *read)
         return WrittenLaws(mixed(self.gamma, on, off, write), off, words)
-
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        return Fraction(0)
 
 
 @lru_cache(8)

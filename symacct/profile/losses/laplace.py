@@ -93,7 +93,7 @@ class LaplaceLoss(SummedLoss):
     # --- closed forms
 
     @property
-    def laplace_shift(self) -> Exact | None:
+    def laplace_shift(self) -> Exact | None:  # type: ignore[override]
         return self.shift if self.gamma == 1 else None
 
     @classmethod
@@ -254,9 +254,6 @@ class LaplaceLoss(SummedLoss):
     def in_latex(self, write: Write) -> WrittenLaws:
         on, off = laplaces(self.shift, write)
         return WrittenLaws(mixed(self.gamma, on, off, write), off)
-
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        return Fraction(0)
 
 
 @lru_cache(16)

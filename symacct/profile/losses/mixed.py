@@ -78,7 +78,7 @@ class MixedLoss(MixtureMoments, Part):
     share: Exact
 
     @property
-    def decays_slowly(self) -> bool:
+    def decays_slowly(self) -> bool:  # type: ignore[override]
         """May the moments of either not fall?"""
         return self.first.decays_slowly or self.second.decays_slowly
 

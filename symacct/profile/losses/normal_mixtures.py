@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -329,9 +328,6 @@ class NormalMixtures(SummedLoss):
             return f"{BREAK} + ".join(law if w == "1" else rf"{w} \, {law}" for w, law in terms)
 
         return WrittenLaws(mixture(self.upper), mixture(self.lower))
-
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        return Fraction(0)
 
 
 @lru_cache(64)

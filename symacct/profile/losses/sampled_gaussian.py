@@ -1160,9 +1160,6 @@ class SampledGaussian(Part):
         on, off = written_laws.normals(self.variance, write)
         return written_laws.WrittenLaws(written_laws.mixed(self.gamma, on, off, write), off)
 
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        return Fraction(0)
-
 
 def normal_tails(
     ratio: Exact, gamma: Exact, reverse: bool, rare: float

@@ -81,6 +81,3 @@ class TwoSidedExponential(Part):
         alpha, negative = ball(self.alpha), y.min(arb(0))
         smoothed = (-(alpha - 1) * abs(y)).exp() / (2 * alpha - 1)
         return -negative.expm1() + negative.exp() * smoothed
-
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        return Fraction(0)
