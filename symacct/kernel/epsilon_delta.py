@@ -217,7 +217,8 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
             "order 1 alone",
             remedy="ask without orders",
         )
-    value = _converted(search, question, lambda curve: curve(1))
+    with precision(search.search_bits):
+        value = question.objective()(search.curve()(1), 1)
     condition = f"{question.given} = {echo(question.value)}"
     if value == arb("inf"):
         raise OrderError(
@@ -230,14 +231,6 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
             remedy="ask for one further from it",
         )
     return search.at(1, optimal=True)
-
-
-def _converted(
-    search: BestOrder, question: EpsilonDelta, epsilon: Callable[[NodeCurve], arb]
-) -> arb:
-    """The conversion of ε(1), or of the lower bound of it that `epsilon` gives, at search bits."""
-    with precision(search.search_bits):
-        return question.objective()(epsilon(search.curve()), 1)
 
 
 def divergence_lower_bound(curve: NodeCurve, order: Order) -> arb:
@@ -269,8 +262,9 @@ def no_larger_at_one(best: Guarantee, search: BestOrder) -> Guarantee:
     try:
         # The lower bound reads an order that the search has evaluated, so it costs less than ε(1).
         for epsilon in (lambda curve: divergence_lower_bound(curve, order), lambda curve: curve(1)):
-            bound = question.answer(_converted(search, question, epsilon))
-            if bound >= arb(best.asked.upper):
+            with precision(search.search_bits):
+                converted = question.objective()(epsilon(search.curve()), 1)
+            if question.answer(converted) >= arb(best.asked.upper):
                 return best
         answer = at_order_one(search.asking(question))
         if answer.asked > best.asked:
