@@ -114,7 +114,7 @@ ELSEWHERE = {
         "self.value(square).lower()",
         "piece.bend.upper()",
     ],
-    "profile.losses.sampled_gaussian:many orders at once": [
+    "profile.losses.many_gaussians": [
         "acb_within(self._error",
         "u.upper()",
         "theta.upper()",

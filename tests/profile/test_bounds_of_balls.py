@@ -29,7 +29,7 @@ from symacct.mechanisms.pair import MixtureDirection, Overlap
 from symacct.profile import closed_form, few_laplace, grids
 from symacct.profile.losses import density, finite, laplace, summed
 from symacct.profile.losses.density import RHO, DensityLoss, DensityPair, MonotoneMixture
-from symacct.profile.losses.sampled_gaussian import log_most
+from symacct.profile.losses.many_gaussians import log_most
 from symacct.profile.pairs import products
 from symacct.profile.roots import convex_root, enclosed
 from tests.thinning import examples

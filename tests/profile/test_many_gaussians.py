@@ -14,14 +14,14 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import symacct as sa
-from symacct.profile.losses import sampled_gaussian as many_gaussians
-from symacct.profile.losses.sampled_gaussian import (
+from symacct.profile.losses import many_gaussians
+from symacct.profile.losses.many_gaussians import (
     ManyGaussians,
     RealLineGrid,
-    SampledGaussian,
     log_most,
     merged_runs,
 )
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.part import OrderLine
 from tests.profile.laws import MP
 from tests.thinning import covering, examples

@@ -165,7 +165,7 @@ def log_size_of_sampled(variance, power):
     return mp.log(abs(mp.quad(at, range(-16, 20, 4))))
 
 
-@row("profile.losses.sampled_gaussian:many orders at once")
+@row("profile.losses.many_gaussians")
 def cells_of_variances(m):
     """log |Π F_i(a+it)| of two sampled Gaussians far apart, in one cell."""
     for variances in ((2, 1), (1, 0.5)):
