@@ -41,6 +41,7 @@ from symacct.kernel.deadline import (
 from symacct.kernel.epsilon_delta import (
     EXACT_IS_LARGER,
     EpsilonDelta,
+    MayFail,
     at_order_one,
     by_the_profile,
     may_fail,
@@ -51,6 +52,8 @@ from symacct.kernel.errors import (
     CurveAloneError,
     DomainError,
     InfiniteError,
+    LimitError,
+    PrecisionError,
     SoundnessError,
     SymacctError,
     echo,
@@ -801,6 +804,50 @@ class Accountant:
             return parts.guarantee(
                 question, digits, lambda rest: self._answer(rest, orders, digits, is_default)
             )
+        if (parts := may_fail(question.m, bounded=True)) is not None:
+            return self._no_larger_than_its_failures(parts, question, orders, digits, is_default)
+        return self._of_what_does_not_fail(question, orders, digits, is_default)
+
+    # Proved in docs/proofs/conversions.md, Lemma failing-below.
+    def _no_larger_than_its_failures(
+        self,
+        parts: MayFail,
+        question: EpsilonDelta,
+        orders: Asked,
+        digits: int,
+        is_default: bool,
+    ) -> Guarantee:
+        """The guarantee of an expression that fails below a sample, by what is proved of it.
+
+        No order has a finite ε. The exact profile may have a pair of the whole, which is compared
+        with the bound by the failures unless it is exact.
+        """
+
+        def by_failures() -> Guarantee:
+            return parts.guarantee(
+                question, digits, lambda rest: self._answer(rest, orders, digits, is_default)
+            )
+
+        if isinstance(question.conversion, Conversion):
+            return by_failures()
+        try:
+            whole = self._of_what_does_not_fail(question, orders, digits, is_default)
+        except (AssumptionError, InfiniteError):  # no pair is known of the whole
+            return by_failures()
+        except (PrecisionError, LimitError):  # or not to these digits
+            with contextlib.suppress(SymacctError):
+                return by_failures()
+            raise
+        if (whole.kind is not Kind.EXACT or whole.note) and whole.asked.upper != 0:
+            with contextlib.suppress(SymacctError):
+                if (bound := by_failures()).asked.upper < whole.asked.upper:
+                    return bound
+        return whole
+
+    def _of_what_does_not_fail(
+        self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool
+    ) -> Guarantee:
+        """The guarantee by the curve or the exact profile of the expression as it stands."""
         by = question.by
         if (m := theorem_node(question.m, by)) is not question.m:
             question = replace(question, m=m)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from functools import partial, singledispatch
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flint import arb
 
@@ -292,6 +292,10 @@ class Failures:
 
     rest: Node
     parts: tuple[tuple[Exact, Count], ...]
+    #: Is δ(ε) as large as that, if that of `rest` is attained? Below a sample it is less.
+    attained: bool = True
+    #: Does it fail by itself, whatever the data are? Else what fails is known of neighbours alone.
+    by_itself: bool = True
 
     @property
     def survival(self) -> Fraction | None:
@@ -303,51 +307,61 @@ class Failures:
         return math.prod(((1 - delta) ** count for delta, count in self.parts), start=Fraction(1))
 
 
-def failures(node: Node) -> Failures | None:
+#: What gives the failures of a node, or None; rules ask it of the nodes below.
+FailuresOf: TypeAlias = Callable[[Node], Failures | None]
+
+
+def failures(node: Node, *, bounded: bool = False) -> Failures | None:
     """The parts of an expression that may fail, and the rest of it; None where nothing may fail.
 
     A composition fails where one of its parts does, a post-processing where the mechanism does, and
     one of two mechanisms by a coin where that does on which the coin falls.
-    An (ε, δ)-DP mechanism is an ε-DP one that fails with probability δ. What is below another
-    operation, such as a sample, is left there. Source: docs/proofs/conversions.md, failing.
+    An (ε, δ)-DP mechanism is an ε-DP one that fails with probability δ. What is below a sample
+    or another operation that fails less is left there, unless `bounded` asks for it: what fails
+    and the rest are then above the expression. Source: docs/proofs/conversions.md, failing and
+    failing-below.
 
     >>> from symacct import ApproximateDP, Failing, Gaussian
     >>> failing = failures(2 * ApproximateDP(1, "1/9") + Failing(Gaussian(5), "1/7"))
     >>> print(failing.rest, failing.parts)
     Gaussian(5) + 2*PureDP(1) ((Fraction(1, 9), 2), (Fraction(1, 7), 1))
     """
-    memo: dict[str, Failures | None] = node._derived("failures")
-    if "all" not in memo:
-        memo["all"] = failures_of(node)
-    return memo["all"]
+    memo: dict[bool, Failures | None] = node._derived("failures")
+    if bounded not in memo:
+        found = failures_of(node, partial(failures, bounded=bounded))
+        memo[bounded] = found if found is None or found.attained or bounded else None
+    return memo[bounded]
 
 
 @singledispatch
-def failures_of(node: Node) -> Failures | None:
+def failures_of(node: Node, below: FailuresOf) -> Failures | None:
     """The failures of a node by its class; an operation that may fail registers its rule here."""
     return None
 
 
 @failures_of.register
-def _(node: Compose) -> Failures | None:
+def _(node: Compose, below: FailuresOf) -> Failures | None:
     """The failures of all parts, as often as each part runs, and the composition of the rest."""
-    parts: list[tuple[Exact, Count]] = []
-    remaining = []
-    for part, count in node.terms.items():
-        inner = failures(part) or Failures(part, ())
-        remaining.append({inner.rest: count})
-        parts += [(delta, count * times) for delta, times in inner.parts]
+    every = [(below(part) or Failures(part, ()), count) for part, count in node.terms.items()]
+    parts = tuple((delta, count * times) for inner, count in every for delta, times in inner.parts)
     if not parts:
         return None
+    remaining = [{inner.rest: count} for inner, count in every]
     rest = Compose(*({m: n} for run in remaining for m, n in run.items() if not m.tells_nothing))
     if rest.claim.adjacency.group != node.claim.adjacency.group:  # the part left out fixed it
         rest = Compose(*remaining)
-    return Failures(rest, tuple(parts))
+    return Failures(
+        rest,
+        parts,
+        attained=all(inner.attained for inner, _ in every),
+        by_itself=all(inner.by_itself for inner, _ in every),
+    )
 
 
 # --- (ε, δ) of an expression that may fail
 
 _PROOF = Proof("FAILING", SYMACCT.at("docs/proofs/conversions.md, failing"))
+FAILING_BELOW = Proof("FAILING-BELOW", SYMACCT.at("docs/proofs/conversions.md, failing-below"))
 #: The most bits of a δ that the rest is asked for exactly. A longer one would slow down each
 #: conversion, so it is rounded down and up.
 _MOST_DELTA_BITS = 512
@@ -447,8 +461,10 @@ class MayFail(Failures):
             answer = self._of_rest(question, value_of_rest, guarantee_of_rest)
             enclosure = self.total_delta(answer.delta, digits, answer.delta.claim)
         claim = question.m.claim
-        kind = Kind.UPPER if self._is_of_larger_groups(question.m) else answer.kind
-        claim_with_proof = replace(answer.claim, adjacency=claim.adjacency).by(_PROOF)
+        attained = self.attained and not self._is_of_larger_groups(question.m)
+        kind = answer.kind if attained else Kind.UPPER
+        proof = _PROOF if self.attained else FAILING_BELOW
+        claim_with_proof = replace(answer.claim, adjacency=claim.adjacency).by(proof)
         total = replace(
             enclosure, claim=replace(enclosure.claim, kind=kind, adjacency=claim.adjacency)
         )
@@ -500,7 +516,15 @@ class MayFail(Failures):
         return self.total_delta(delta, digits, delta.claim)
 
 
-def may_fail(m: Node) -> MayFail | None:
-    """The (ε, δ) of an expression that may fail, without open symbols; None where nothing may."""
-    parts = failures(m)
-    return None if parts is None else MayFail(parts.rest, parts.parts)
+def may_fail(m: Node, *, bounded: bool = False) -> MayFail | None:
+    """The (ε, δ) of an expression that may fail, without open symbols; None where nothing may.
+
+    `bounded` is that of `failures`.
+    """
+    parts = failures(m, bounded=bounded)
+    return None if parts is None else MayFail(**vars(parts))
+
+
+def failures_of_guarantee(guarantee: Guarantee, m: Node) -> MayFail | None:
+    """The failures of m that a guarantee takes out of its δ; None where it takes out none."""
+    return may_fail(m, bounded=FAILING_BELOW.code in guarantee.claim.theorems)

@@ -34,7 +34,7 @@ from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind, Source
 from symacct.kernel.conversion import BEST, WholeProfile
 from symacct.kernel.conversion import named as named_conversion
-from symacct.kernel.epsilon_delta import may_fail
+from symacct.kernel.epsilon_delta import failures_of_guarantee
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric
 from symacct.kernel.node import Marked, Node
@@ -233,7 +233,7 @@ def _sentences(guarantee: Guarantee, m: Node, digits: int, preface: str) -> Iter
         same, why = describe(m.rewritten), "; ".join(m.rewrites)
         yield f"Their curve is that of the output of {same}: {why}."
     yield _rounding(guarantee, digits)
-    if (parts := may_fail(m)) is not None:
+    if (parts := failures_of_guarantee(guarantee, m)) is not None:
         yield filled(
             "With a probability of at most ${least}$, which is part of $δ$, something fails, and "
             "all of the data may be told; what follows is about all that does not fail.",

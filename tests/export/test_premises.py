@@ -51,7 +51,7 @@ ASKED = {
     "Either": ["a coin decides that does not see the data"],
     "ExponentialFamily": ["parameter η", "within κ"],
     "ExponentialMechanism": ["each score", "without its score", "not depend on the data"],
-    "Failing": ["whether a mechanism fails does not depend on the data"],
+    "Failing": ["fails depends neither on the data nor on who takes part"],
     "FiniteMechanism": ["one of the laws listed"],
     "Gaussian": ["no more than its sensitivity", "Euclidean"],
     "GaussianNoisyMax": ["each score", "without its score"],

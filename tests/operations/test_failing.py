@@ -26,15 +26,20 @@ from symacct import (
     PoissonSubsample,
     PostProcess,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
+    RepeatAndSelect,
     SubsampleWithoutReplacement,
     SymacctError,
     from_json,
+    limits,
     parse,
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.conversion import named
 from symacct.kernel.epsilon_delta import EpsilonDelta, failures, may_fail
+from symacct.kernel.exact import expression
+from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 from tests import independent
 from tests.support import holds
 from tests.thinning import covering, examples
@@ -249,17 +254,220 @@ def test_on_a_sample_it_fails_for_those_who_are_in_it(gamma):
         assert to_fraction(told.delta.lower) <= high + d * rate
 
 
-def test_of_a_group_nothing_finite_is_said_and_the_group_may_fail():
+def test_a_group_fails_where_the_mechanism_does_by_itself_and_not_where_pairs_do():
     group = GroupPrivacy(Failing(Gaussian(2), "1e-5"), 3)
+    found = group.epsilon("1e-2", 6, "exact")
+    same = Failing(GroupPrivacy(Gaussian(2), 3), "1e-5").epsilon("1e-2", 6, "exact")
+    assert (found.kind, str(found.epsilon)) == (same.kind, str(same.epsilon))
+    assert group.lower_epsilon("1e-2", 6).upper <= found.epsilon.upper
+    stated = PostProcess(Failing(Gaussian(2), "1e-5"), premise="its pairs are those of a failure")
     for conversion in ("improved", "exact", "best"):
         with pytest.raises(SymacctError):
-            group.epsilon("1e-2", 6, conversion)
+            GroupPrivacy(stated, 3).epsilon("1e-2", 6, conversion)
     found = Failing(GroupPrivacy(Laplace(2), 3), "1e-5").epsilon("1e-2", 6, "exact")
     assert found.claim.adjacency.group == 3
     assert found.kind is GroupPrivacy(Laplace(2), 3).epsilon("1e-2", 6, "exact").kind
     beside = GroupPrivacy(PureDP(1), 3) + ApproximateDP(0, "1e-5")
     assert beside.epsilon("1e-2", 6, "exact").claim.adjacency.group == 1
     assert beside.epsilon("1e-2", 6, "exact").kind is Kind.UPPER
+
+
+# --- below samples, allocations, groups and repetitions
+
+
+def mixed(weights, *every):
+    """The mixture of laws on the same outcomes."""
+    return [
+        sum(w * x for w, x in zip(weights, column, strict=True))
+        for column in zip(*every, strict=True)
+    ]
+
+
+def products_of(every):
+    """The law of independent outcomes."""
+    return [math.prod(way) for way in itertools.product(*every)]
+
+
+def bound_by_failures(m, epsilon):
+    """An upper bound of δ(ε) by the failures of the expression and its rest."""
+    parts = may_fail(m, bounded=True)
+    return 1 - parts.survival * (
+        1 - to_fraction(parts.rest.delta(epsilon, 15, "exact").delta.upper)
+    )
+
+
+LAW = st.lists(st.integers(1, 9), min_size=3, max_size=3).map(
+    lambda odds: [Fraction(x, sum(odds)) for x in odds]
+)
+SHARE = st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=20)
+
+
+@examples(12, 400)
+@given(pair=st.tuples(LAW, LAW), told=st.tuples(LAW, LAW), fails=FAILS, rate=SHARE)
+def test_no_sample_or_allocation_of_two_mixtures_is_above_its_failures(pair, told, fails, rate):
+    """P = (1−d)P₀ + dR and Q = (1−d)Q₀ + dT of any laws, as δ-approximate zCDP has them."""
+    p, q = (mixed((1 - fails, fails), *laws) for laws in zip(pair, told, strict=True))
+    base = DistributionPair(*pair, "add_remove")
+    sampled = PoissonSubsample(Failing(base, fails), rate)
+    with_record = mixed((rate, 1 - rate), p, q)
+    runs = 3
+    allocated = RandomAllocation(Failing(base, fails), runs)
+    places = [products_of([p if i == j else q for i in range(runs)]) for j in range(runs)]
+    anywhere = mixed([Fraction(1, runs)] * runs, *places)
+    nowhere = products_of([q] * runs)
+    for m, first, second in ((sampled, with_record, q), (allocated, anywhere, nowhere)):
+        if fails == 0:
+            continue
+        for a, epsilon in ((1, 0), (Fraction(3, 2), Fraction(405465108108, 10**12))):
+            # e^ε <= a, so that δ(ε) is at least H_a
+            true = max(delta_of([one], a) for one in ((first, second), (second, first)))
+            assert true <= bound_by_failures(m, epsilon)
+
+
+@examples(12, 300)
+@given(
+    every=st.lists(LAW, min_size=3, max_size=3),
+    told=st.lists(LAW, min_size=3, max_size=3),
+    fails=FAILS.filter(bool),
+    rate=SHARE,
+)
+def test_no_record_replaced_on_a_sample_is_above_what_fails_by_itself(every, told, fails, rate):
+    """The three datasets of a replacement in fractions, of a mechanism that tells if it fails."""
+    neither, one, other = (
+        [*((1 - fails) * x for x in law), *(fails * x for x in tells)]
+        for law, tells in zip(every, told, strict=True)
+    )
+    first, second = (mixed((rate, 1 - rate), law, neither) for law in (one, other))
+    true = max(delta_of([(first, second)], 1), delta_of([(second, first)], 1))
+    pairs = FiniteMechanism(every, "replace_one")
+    assert true <= bound_by_failures(SubsampleWithoutReplacement(Failing(pairs, fails), rate), 0)
+
+
+@pytest.mark.parametrize(
+    ("runs", "law"),
+    [
+        (Binomial(2, "1/3"), {0: Fraction(4, 9), 1: Fraction(4, 9), 2: Fraction(1, 9)}),
+        (TruncatedNegativeBinomial(1, "1/2"), None),
+        (TruncatedNegativeBinomial(0, "1/2"), None),
+        (TruncatedNegativeBinomial("1/2", "1/2"), None),
+        (Poisson(2), None),
+    ],
+)
+def test_the_best_of_runs_fails_where_some_run_does(runs, law):
+    """1 − E[s^K] by the law's probabilities, and K given that none of its runs fails."""
+    d = Fraction(1, 50)
+    parts = may_fail(RepeatAndSelect(Failing(Laplace(2), d), runs), bounded=True)
+    if law is None:
+        law = masses(runs)
+    left = {k: p * (1 - d) ** k for k, p in law.items()}
+    with MP.workdps(40):
+        fails = MP.mpf(1)
+        for delta, count in parts.parts:
+            fails *= (1 - MP.mpf(str(expression(delta).evalf(40)))) ** count
+        assert abs(sum(map(number, left.values())) - fails) < MP.mpf(10) ** -20
+    given_none = masses(parts.rest.runs)
+    for k in (1, 2):
+        assert abs(number(left[k]) / fails - number(given_none[k])) < MP.mpf(10) ** -20
+
+
+def number(x):
+    """A number in mpmath."""
+    return MP.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else MP.mpf(x)
+
+
+def masses(runs):
+    """The first probabilities of a law of a number of runs, by its definition."""
+    if isinstance(runs, Binomial):
+        return dict(enumerate(runs.probabilities))
+    if isinstance(runs, Poisson):
+        rate = number(runs.rate)
+        return {k: MP.exp(-rate) * rate**k / MP.factorial(k) for k in range(100)}
+    eta, left = runs.eta, 1 - runs.gamma
+    weight, weights = number(left), {}
+    for k in range(1, 400):
+        weights[k] = weight
+        weight *= number(left) * (k + number(eta)) / (k + 1)
+    total = sum(weights.values())
+    return {k: w / total for k, w in weights.items()}
+
+
+@pytest.mark.parametrize("k", [2, 3, 50])
+def test_a_group_by_a_chain_of_neighbours(k):
+    """δ(1 + e^ε + … + e^{(k−1)ε}) at kε, in mpmath, and kδ of what tells by failing alone."""
+    found = GroupPrivacy(ApproximateDP("1/10", "1e-9"), k).delta(Fraction(k, 10), 12, "exact")
+    true = MP.fsum(MP.exp(MP.mpf(i) / 10) for i in range(k)) / 10**9
+    assert abs(found.delta.upper - true) < true / 10**11
+    assert found.delta.upper >= true * (1 - MP.mpf(10) ** -50)
+    assert found.kind is Kind.UPPER
+    told = GroupPrivacy(ApproximateDP(0, "1e-9"), k).delta(0, 12, "exact").delta
+    assert told.exactly == Fraction(k, 10**9)
+    with pytest.raises(SymacctError):
+        GroupPrivacy(ApproximateDP(1, "1/10"), 4).epsilon("1/2", 6)
+
+
+def test_a_group_on_a_sample_fails_if_one_of_it_is_drawn():
+    m = GroupPrivacy(PoissonSubsample(Failing(Gaussian(2), "1e-3"), "1/10"), 3)
+    parts = may_fail(m, bounded=True)
+    assert parts.parts == ((Fraction(1, 1000) * (1 - Fraction(9, 10) ** 3), 1),)
+    same = Failing(parts.rest, parts.parts[0][0]).epsilon("1e-2", 6, "exact")
+    assert m.epsilon("1e-2", 6, "exact").epsilon.upper == same.epsilon.upper
+    big = GroupPrivacy(PoissonSubsample(Failing(Gaussian(2), "1e-3"), "1e-9"), 10**6)
+    assert may_fail(big, bounded=True).parts == ((Fraction(1, 10**6), 1),)
+
+
+def test_the_ends_of_what_fails_below():
+    """γ → 1, one run, a group of one: what fails is that of the mechanism; γ = 0: nothing."""
+    fails = Failing(ZCDP("1/10"), "1e-3")
+    whole = fails.epsilon("1e-2", 6).epsilon.rounded()
+    for m in (
+        PoissonSubsample(fails, 1),
+        SubsampleWithoutReplacement(fails, 1),
+        RandomAllocation(fails, 1),
+        GroupPrivacy(fails, 1),
+    ):
+        assert m.epsilon("1e-2", 6).epsilon.rounded() == whole
+    assert may_fail(PoissonSubsample(fails, 0), bounded=True) is None
+    rates = ["1/100", "1/10", "1/2", "9/10", "999/1000", 1]
+    for samples in (PoissonSubsample, SubsampleWithoutReplacement):
+        every = [samples(fails, rate).epsilon("1e-2", 8, "improved").epsilon for rate in rates]
+        assert all(x.upper <= y.upper for x, y in itertools.pairwise(every))
+    every = [RandomAllocation(Failing(Gaussian(2), "1e-5"), t) for t in (1, 2, 5, 50)]
+    every = [m.epsilon("1e-3", 6, "improved").epsilon.upper for m in every]
+    assert every == sorted(every, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("m", "delta", "at_most"),
+    [
+        (GroupPrivacy(Failing(ZCDP("1/10"), "1e-6"), 3), "1e-4", "5.92298"),
+        (RandomAllocation(Failing(Gaussian(2), "1e-6"), 10), "1e-5", "0.627087"),
+        (PoissonSubsample(Failing(ZCDP("1/10"), "1e-6"), "1/10"), "1e-4", "0.289155"),
+        (SubsampleWithoutReplacement(Failing(ZCDP("1/10"), "1e-6"), "1/10"), "1e-4", "0.409022"),
+        (RepeatAndSelect(Failing(ZCDP("1/50"), "1e-7"), Binomial(9, "1/3")), "1e-4", "1.39826"),
+    ],
+)
+def test_what_was_infinite(m, delta, at_most):
+    found = m.epsilon(delta, 6)
+    assert Fraction(found.epsilon.rounded()) <= Fraction(at_most)
+    assert found.kind is Kind.UPPER
+    assert m.lower_epsilon(delta, 4).upper <= found.epsilon.upper
+    assert m.epsilon(delta, 6, "improved").claim.theorems[-1].startswith("FAILING")
+
+
+def test_the_exact_profile_of_the_whole_stays_where_it_is_known():
+    for noise, runs in ((Gaussian(2), 1), (RandomizedResponse("3/4"), 10)):
+        m = runs * PoissonSubsample(Failing(noise, "1e-6"), "1/10")
+        by_orders = m.epsilon("1e-4", 6, "improved")
+        assert by_orders.kind is Kind.UPPER
+        for found in (m.epsilon("1e-4", 6, "exact"), m.epsilon("1e-4", 6)):
+            assert found.kind is Kind.EXACT
+            assert found.epsilon.upper <= by_orders.epsilon.upper
+    with limits(seconds=60):  # whose moments do not fall, so that a grid gives three digits
+        many = 10 * PoissonSubsample(Failing(Gaussian(2), "1e-6"), "1/10")
+        found = many.epsilon("1e-4", 6, "exact")
+    assert found.kind is Kind.UPPER
+    assert to_fraction(found.epsilon.upper) < Fraction("0.62786")
+    assert found.epsilon.upper >= many.lower_epsilon("1e-4", 3).lower
 
 
 def test_claims_and_what_is_refused():

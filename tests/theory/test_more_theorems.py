@@ -35,6 +35,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Proof
 from symacct.kernel.conversion import named as named_conversion
+from symacct.kernel.epsilon_delta import FAILING_BELOW
 from symacct.kernel.evaluation import Evaluation
 from symacct.profile import proofs
 from symacct.theory.amplification import wbk19
@@ -264,7 +265,11 @@ def test_claim_26_is_exceeded_by_three_normal_laws_in_the_plane():
 
 
 #: What gives a number that is of no theorem for by=, by its code.
-PROOFS = {proof.code: proof for proof in (RARE, *vars(proofs).values()) if isinstance(proof, Proof)}
+PROOFS = {
+    proof.code: proof
+    for proof in (RARE, FAILING_BELOW, *vars(proofs).values())
+    if isinstance(proof, Proof)
+}
 
 # --- the table
 

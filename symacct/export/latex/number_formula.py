@@ -17,7 +17,7 @@ from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import Conversion, OrderOne
 from symacct.kernel.conversion import named as named_conversion
-from symacct.kernel.epsilon_delta import Failures, failures
+from symacct.kernel.epsilon_delta import Failures, failures, failures_of_guarantee
 from symacct.kernel.errors import AssumptionError, DomainError
 from symacct.kernel.exact import INFINITY, Exact, expression
 from symacct.kernel.node import Node
@@ -109,7 +109,9 @@ def number_latex(
             remedy="ask its mechanism for the guarantee",
         )
     rows = (
-        _by_profile(guarantee.mechanism, names)
+        _by_profile(
+            guarantee.mechanism, names, failures_of_guarantee(guarantee, guarantee.mechanism)
+        )
         if guarantee.needs_no_order
         else _by_order(guarantee, names, by)
     )
@@ -121,7 +123,7 @@ def profile_latex(m: Node, names: Mapping[Any, str] | None = None) -> str:
 
     Raises UnwrittenError where no formula of the laws is known.
     """
-    return displayed(_by_profile(m, names))
+    return displayed(_by_profile(m, names, failures(m)))
 
 
 def displayed(rows: Iterator[str] | list[str]) -> str:
@@ -152,16 +154,23 @@ def _tex(number: str) -> str:
 # --- by the exact profile
 
 
-def _by_profile(m: Node, names: Mapping[Any, str] | None, letter: str = r"\delta") -> Iterator[str]:
+def _by_profile(
+    m: Node,
+    names: Mapping[Any, str] | None,
+    failing: Failures | None = None,
+    letter: str = r"\delta",
+) -> Iterator[str]:
     """Yield the lines that say what δ(ε) of the exact profile is, with the laws of each pair.
 
-    `letter` is what δ is called. UnwrittenError where no formula of the laws is known.
+    `letter` is what δ is called, and `failing` what is taken out of it. UnwrittenError where no
+    formula of the laws is known.
     """
-    if (failing := failures(m)) is not None:
-        yield from _by_profile(failing.rest, names, _OF_REST)
+    if failing is not None:
+        relation = _RELATIONS[Kind.EXACT if failing.attained else Kind.UPPER]
+        yield from _by_profile(failing.rest, names, letter=_OF_REST)
         yield (
-            rf"{letter}(\varepsilon) &= 1 - \bigl( 1 - {_OF_REST}(\varepsilon) \bigr) "
-            rf"{_nothing_fails(failing, names)}"
+            rf"{letter}(\varepsilon) &{relation} 1 - \bigl( 1 - "
+            rf"{_OF_REST}(\varepsilon) \bigr) {_nothing_fails(failing, names)}"
         )
         return
     known = _profile(m)
@@ -306,7 +315,7 @@ def _by_order(guarantee: Guarantee, names: Mapping[Any, str] | None, by: By) -> 
     m, conversion = guarantee.mechanism, named_conversion(guarantee.conversion)
     assert m is not None  # noqa: S101  # asked before
     printer = PaperPrinter(SymbolNames(names))
-    may_fail = failures(m)
+    may_fail = failures_of_guarantee(guarantee, m)
     delta = r"\delta" if may_fail is None else _OF_REST
     asks_epsilon = isinstance(guarantee.epsilon, Enclosure)
     if guarantee.alpha == INFINITY:
