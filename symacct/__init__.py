@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from symacct.explore.risk import Risk, plot_risk, risk
     from symacct.explore.softmax import softmax_bounds
     from symacct.explore.sweeps import Sweep, sweep
+    from symacct.explore.thresholds import calibrate_thresholded
     from symacct.kernel import errors, symbols
     from symacct.kernel.accountant import Accountant
     from symacct.kernel.answer import Enclosure, Guarantee
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
         dp_sgd,
         sample_with_replacement,
         sampled_descent,
+        thresholded,
         truncated_poisson,
     )
     from symacct.papers.report import PrivacyReport
@@ -193,6 +195,7 @@ __all__ = [
     "binary",
     "calibrate",
     "calibrate_risk",
+    "calibrate_thresholded",
     "catalogue",
     "check_odd_chi",
     "chi_divergence",
@@ -223,6 +226,7 @@ __all__ = [
     "ternary_bound",
     "theorem",
     "theorems",
+    "thresholded",
     "truncated_poisson",
 ]
 
@@ -331,6 +335,7 @@ _ROOMS = {
     "explore.risk": ("Risk", "plot_risk", "risk"),
     "explore.softmax": ("softmax_bounds",),
     "explore.sweeps": ("Sweep", "sweep"),
+    "explore.thresholds": ("calibrate_thresholded",),
     "papers.report": ("PrivacyReport",),
     "theory.registration": ("theorem",),
 }

@@ -21,7 +21,14 @@ LEAVES = ["Gaussian", "Laplace", "RandomizedResponse", "PureDP", "ZCDP", "TCDP",
           "DistributionPair", "ExponentialFamily"]  # fmt: skip
 OPERATIONS = ["PoissonSubsample", "SubsampleWithoutReplacement", "PostProcess", "Scale",
               "GroupPrivacy", "Convexify", "Compose"]  # fmt: skip
-RECIPES = ["dp_sgd", "band_mf", "truncated_poisson", "sample_with_replacement", "sampled_descent"]
+RECIPES = [
+    "dp_sgd",
+    "band_mf",
+    "truncated_poisson",
+    "sample_with_replacement",
+    "sampled_descent",
+    "thresholded",
+]
 NOISE = ["(", ")", "[", "]", ",", "=", "*", "**", "-", "'", '"', "\x00", "\ud800", "\xff", "é", "∞",
          "nan", "inf", "None", "True", "\n", " ", ".", "e", "9" * 60, "1e99999", "__import__",
          "exp(", "log(", "sqrt(", "**9999", "Max("]  # fmt: skip

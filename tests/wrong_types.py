@@ -268,6 +268,13 @@ def exploring_calls():
         "sample_with_replacement": (
             symacct.sample_with_replacement, {"mechanism": M, "n": 9, "batch": 2}
         ),
+        "thresholded": (
+            symacct.thresholded, {"noise": M, "threshold": 9, "keys": 2, "contribution": 1}
+        ),
+        "calibrate_thresholded": (
+            symacct.calibrate_thresholded,
+            {"noise": NOISE, "epsilon": 1, "delta": "1/9", "keys": 2, "share": "1/2", "digits": 3},
+        ),
         "sampled_descent": (
             symacct.sampled_descent, {"step": SAMPLED, "steps": 9, "diameter": 1, "order": 3}
         ),

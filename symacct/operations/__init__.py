@@ -11,6 +11,7 @@ from symacct.operations.postprocess import PostProcess
 from symacct.operations.recipes import band_mf, dp_sgd, sample_with_replacement, truncated_poisson
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.operations.thresholded import least_threshold, thresholded
 
 __all__ = [
     "Compose",
@@ -26,7 +27,9 @@ __all__ = [
     "SubsampleWithoutReplacement",
     "band_mf",
     "dp_sgd",
+    "least_threshold",
     "sample_with_replacement",
     "sampled_descent",
+    "thresholded",
     "truncated_poisson",
 ]

@@ -31,6 +31,7 @@ from symacct.operations import (
     dp_sgd,
     sample_with_replacement,
     sampled_descent,
+    thresholded,
     truncated_poisson,
 )
 
@@ -119,6 +120,7 @@ _RECIPES: dict[str, Callable[..., Node]] = {
     "dp_sgd": dp_sgd,
     "sample_with_replacement": sample_with_replacement,
     "sampled_descent": sampled_descent,
+    "thresholded": thresholded,
     "truncated_poisson": truncated_poisson,
 }
 #: Arguments whose values are words, which need no quotes.

@@ -38,6 +38,10 @@ STEP = sa.PoissonSubsample(sa.Gaussian(4), "1/10")
             "sampled_descent(PoissonSubsample(Gaussian(4), 1/10), 1000, 1)",
             sa.sampled_descent(STEP, 1000, 1),
         ),
+        (
+            "2*thresholded(DiscreteLaplace(2), 9, keys=3, strict=False)",
+            2 * sa.thresholded(sa.DiscreteLaplace(2), 9, 3, strict=False),
+        ),
     ],
 )
 def test_a_recipe_is_read_as_what_it_writes(text, node):
