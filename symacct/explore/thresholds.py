@@ -84,8 +84,8 @@ def calibrate_thresholded(
     >>> print(found.noise, float(found.threshold), found.guarantee.epsilon)
     Laplace(1) 14.82 1.00
     """
-    symbols, target, total = noise.free_symbols, rational(epsilon, "epsilon"), given_delta(delta)
     sums, moved = of_one_sum(noise, keys, contribution, _NAME)
+    symbols, target, total = noise.free_symbols, rational(epsilon, "epsilon"), given_delta(delta)
     if len(symbols) > 1 or total == 0:
         raise DomainError(
             f"{_NAME}: found {echo(noise)} and delta = {echo(delta)}, needed at most one scale "
