@@ -34,6 +34,17 @@ STEERING = {
     "baselines.result:sums and searches": ["in: weight, total, tiny", "total * tiny \u2192"],
     # The logarithm of a negative cosine is none either.
     "analysis.triangles:nodes of a lattice": ["turned < arb.pi() or angle < arb.pi()"],
+    # Which digit is the last; how much is summed; more is said to be left out than is.
+    "operations.thresholded:the chance that a key of one user shows": [
+        "in: exponent = _exponent(",
+        "in: last = max(noise.outcomes(",
+        "need *= 2",
+        "in: if rest < total",
+        "1 → 2, in: total = sum(",
+        "last + 1 → last - 1, in: rest",
+        "last + 1 → last, in: rest",
+        "* 4, in: rest",
+    ],
     # Nodes are symmetric; log(1 + (e^s − 1)) is s; one mass is as good as another.
     "profile.losses.laplace": ["1 + u \u2192 1 - u", "1 \u2192 2, in: if self.gamma == 1:"],
     "profile.losses.noisy_sample:noise on a sample": [

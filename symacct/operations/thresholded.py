@@ -261,21 +261,24 @@ def _from(noise: Node, least: int) -> arb:
 
 
 @_from.register
-def _(noise: DiscreteLaplace, least: int) -> arb:
+def _geometric(noise: DiscreteLaplace, least: int) -> arb:
     """e^{−mt}/(1 + e^{−t}), t = 1/b"""
     t = 1 / BALL.number(noise.b)
     return (-least * t).exp() / (1 + (-t).exp())
 
 
 @_from.register
-def _(noise: LatticeNoise, least: int) -> arb:
-    """The sum of a window of outcomes, and a bound of what is beyond it in the radius."""
+def _summed(noise: LatticeNoise, least: int) -> arb:
+    """The sum of a window of outcomes, and a bound of what is beyond it in the radius.
+
+    What is left out is counted twice there, on both sides.
+    """
     need = _FIRST_NATS
     while True:
         deadline.check()
         last = max(noise.outcomes(0.0, 1.0, need)[-1], least)
         total = sum((q for q, _ in noise.weighted_losses(range(least, last + 1))), arb(0))
-        rest = noise.left_out(0.0, range(-last, last + 1))
+        rest = noise.left_out(0.0, range(-last, last + 1)) / 4
         if rest < total * arb(2) ** -_REST_BITS:
             return total + up_to(rest)
         need *= 2

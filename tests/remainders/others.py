@@ -6,7 +6,9 @@ from types import SimpleNamespace
 
 from flint import arb
 
+from symacct import DiscreteGaussian, DiscreteLaplace, Laplace
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.errors import LimitError
 from tests.remainders.rows import mp, number, row
 
 
@@ -42,3 +44,25 @@ def tails_rounded_up(m):
         yield above, mp.fsum(terms[first:])
         yield below, mp.fsum(terms[:first])
     yield arb(0).union(BALL.number(m._up(arb(1, 0.5), Fraction(1, 16)))), 1.5
+
+
+@row("operations.thresholded:the chance that a key of one user shows", "_summed", "_geometric")
+def a_chance_rounded_up(m):
+    """Tails of which much is not summed, and chances of a few bits."""
+    m._FIRST_NATS, m._REST_BITS = 0.5, 0
+    for noise, scale in ((DiscreteGaussian(2), 2), (DiscreteGaussian(3), 3)):
+        masses = [mp.exp(-mp.mpf(k * k) / (2 * scale**2)) for k in range(-60, 61)]
+        for least in (1, 2, 5):
+            try:
+                tail = m._from(noise, least)
+            except LimitError:  # of a window that never is enough
+                tail = arb("nan")
+            yield tail, mp.fsum(masses[60 + least :]) / mp.fsum(masses)
+    for least in (1, 3, 8):
+        yield m._from(DiscreteLaplace(2), least), mp.exp(-mp.mpf(least) / 2) / (1 + mp.exp(-0.5))
+    m._REST_BITS = 22
+    m.doubled = lambda bits: [8, 16]
+    for gap, keys in ((Fraction(3), 1), (Fraction(1), 5), (Fraction(10), 3)):
+        p = mp.exp(-number(gap) / 2) / 2
+        bound = m._chance(Laplace(2), gap, keys, True)
+        yield arb(0).union(BALL.number(bound)), -mp.expm1(keys * mp.log1p(-p))
