@@ -370,6 +370,24 @@ def test_the_best_of_runs_fails_where_some_run_does(runs, law):
         assert abs(number(left[k]) / fails - number(given_none[k])) < MP.mpf(10) ** -20
 
 
+@examples(10, 200)
+@given(pair=st.tuples(LAW, LAW), fails=FAILS.filter(bool), chance=SHARE, trials=st.integers(1, 4))
+def test_no_best_of_runs_is_above_its_failures(pair, fails, chance, trials):
+    """A failure is the best output, which tells the data; by the generating function of K."""
+
+    def selected(law):
+        """The law of the best, of outputs in falling order, and of no output."""
+        left = [sum(law[i:]) for i in range(len(law))]
+        f = [(1 - chance + chance * x) ** trials for x in (*left, 0)]
+        return [*(x - y for x, y in itertools.pairwise(f)), f[-1]]
+
+    p, q = (selected([fails, *((1 - fails) * x for x in law)]) for law in pair)
+    first, second = [p[0], Fraction(0), *p[1:]], [Fraction(0), q[0], *q[1:]]
+    true = max(delta_of([(first, second)], 1), delta_of([(second, first)], 1))
+    m = RepeatAndSelect(Failing(DistributionPair(*pair), fails), Binomial(trials, chance))
+    assert true <= bound_by_failures(m, 0)
+
+
 def number(x):
     """A number in mpmath."""
     return MP.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else MP.mpf(x)
