@@ -326,7 +326,7 @@ def test_no_sample_or_allocation_of_two_mixtures_is_above_its_failures(pair, tol
 
 @examples(12, 300)
 @given(
-    every=st.lists(LAW, min_size=3, max_size=3),
+    every=st.lists(LAW, min_size=3, max_size=3, unique_by=tuple),
     told=st.lists(LAW, min_size=3, max_size=3),
     fails=FAILS.filter(bool),
     rate=SHARE,

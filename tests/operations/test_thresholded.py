@@ -119,7 +119,7 @@ def of_one_key(b, count, threshold, strict):
     return law
 
 
-@examples(10, 200)
+@examples(4, 60)
 @given(
     counts=st.lists(st.integers(1, 4), min_size=2, max_size=2),
     own=st.integers(0, 2),
