@@ -39,6 +39,8 @@ _PLACES = 300
 _FIRST_BITS = 256
 #: Nats by which the first window of whole numbers that are summed reaches.
 _FIRST_NATS = 64.0
+#: A tail that is bounded by 2^−_NO_BITS is not summed: beside it the least d is large.
+_NO_BITS = 4096
 #: What of a tail is not summed is a share of at most 2^−_REST_BITS of it.
 _REST_BITS = 160
 #: Noise of one sum whose tail is known. Others may be no noise of one sum, as a subclass is not.
@@ -161,8 +163,10 @@ def of_one_sum(
             f"{name}, noise: found {echo(noise)}, needed noise of one sum at sensitivity 1, such "
             "as Laplace(2): Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace or Skellam"
         )
-    moved = positive(contribution, f"{name}, contribution")
-    return whole(keys, f"{name}, keys", least=1), _rational(moved, f"{name}, contribution")
+    moved = _rational(positive(contribution, f"{name}, contribution"), f"{name}, contribution")
+    if isinstance(node, IntegerNoise):
+        moved = Fraction(whole(moved, f"{name}, contribution", least=1))
+    return whole(keys, f"{name}, keys", least=1), moved
 
 
 def _without_symbols(noise: Node, name: str) -> None:
@@ -271,12 +275,18 @@ def _geometric(noise: DiscreteLaplace, least: int) -> arb:
 def _summed(noise: LatticeNoise, least: int) -> arb:
     """The sum of a window of outcomes, and a bound of what is beyond it in the radius.
 
-    What is left out is counted twice there, on both sides.
+    What is left out is counted twice there, on both sides. Far out nothing is summed, as there may
+    be no end of masses up to there.
     """
     need = _FIRST_NATS
     while True:
         deadline.check()
-        last = max(noise.outcomes(0.0, 1.0, need)[-1], least)
+        end = noise.outcomes(0.0, 1.0, need)[-1]
+        if least > end:
+            whole = noise.left_out(0.0, range(1 - least, least)) / 4
+            if whole < arb(2) ** -_NO_BITS:
+                return up_to(whole)
+        last = max(end, least)
         total = sum((q for q, _ in noise.weighted_losses(range(least, last + 1))), arb(0))
         rest = noise.left_out(0.0, range(-last, last + 1)) / 4
         if rest < total * arb(2) ** -_REST_BITS:

@@ -26,6 +26,7 @@ from symacct import (
     VectorLaplace,
     calibrate_thresholded,
     from_json,
+    limits,
     parse,
     thresholded,
 )
@@ -207,7 +208,10 @@ def test_its_text_its_premise_and_what_is_above_it():
         ("thresholded(Gaussian(2, 3), 5)", "noise of one sum at sensitivity 1"),
         ("thresholded(2*Gaussian(2), 5)", "noise of one sum"),
         ("thresholded(Gaussian(2), sqrt(2))", "threshold: found .*needed a rational"),
-        ("thresholded(DiscreteLaplace(2), 5, contribution=1/2)", "needed a whole number"),
+        (
+            "thresholded(DiscreteLaplace(2), 5, contribution=1/2)",
+            "thresholded, contribution: found 1/2, needed a whole number",
+        ),
         ("thresholded(Gaussian(2), 5, keys=0)", "keys: found 0"),
         ("thresholded(Gaussian(2), 5, contribution=0)", "contribution: found 0"),
         ("thresholded(Gaussian(2), -100)", "surely pass"),
@@ -279,3 +283,15 @@ def test_the_threshold_of_noise_that_is_given():
 def test_a_pure_mechanism_is_no_noise_of_a_sum():
     with pytest.raises(DomainError, match="least_threshold, noise"):
         least_threshold(PureDP(1), "1e-5")
+    with pytest.raises(DomainError, match="least_threshold, contribution: found 1/2"):
+        least_threshold(Skellam(4), "1e-5", contribution="1/2")
+
+
+@pytest.mark.parametrize("noise", [Skellam(1), Skellam("1/1000"), DiscreteGaussian(3)], ids=repr)
+def test_a_threshold_far_out_costs_nothing(noise):
+    """No masses are summed up to there, of which Skellam noise would have a thousand million."""
+    with limits(seconds=5):
+        for keys in (1, 10**30):
+            assert failure(thresholded(noise, 10**9, keys)) == Fraction(1, 10**300)
+        with pytest.raises(DomainError, match="surely pass"):
+            thresholded(noise, -(10**9))
