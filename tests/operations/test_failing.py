@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symacct import (
@@ -322,6 +322,46 @@ def test_no_sample_or_allocation_of_two_mixtures_is_above_its_failures(pair, tol
             # e^ε <= a, so that δ(ε) is at least H_a
             true = max(delta_of([one], a) for one in ((first, second), (second, first)))
             assert true <= bound_by_failures(m, epsilon)
+
+
+ONE_LAW = [Fraction(1, 3)] * 3
+TELLING = ([Fraction(1), Fraction(0), Fraction(0)], [Fraction(0), Fraction(0), Fraction(1)])
+
+
+@examples(8, 300)
+@example(  # a coin attains it
+    pairs=[(ONE_LAW, ONE_LAW)] * 2,
+    told=[TELLING] * 2,
+    fails=[Fraction(1, 10), Fraction(1, 3)],
+    rate=Fraction(1, 2),
+    share=Fraction(1, 4),
+)
+@given(
+    pairs=st.lists(st.tuples(LAW, LAW), min_size=2, max_size=2),
+    told=st.lists(st.tuples(LAW, LAW), min_size=2, max_size=2),
+    fails=st.lists(FAILS.filter(bool), min_size=2, max_size=2),
+    rate=SHARE,
+    share=SHARE,
+)
+def test_no_sample_of_two_runs_or_of_a_coin_is_above_its_failures(pairs, told, fails, rate, share):
+    """Both parts are mixtures of any laws, and the sample is of their product or of either."""
+    laws = [
+        [mixed((1 - d, d), *both) for both in zip(pair, tells, strict=True)]
+        for pair, tells, d in zip(pairs, told, fails, strict=True)
+    ]
+    first, second = (
+        Failing(DistributionPair(*pair, "add_remove"), d)
+        for pair, d in zip(pairs, fails, strict=True)
+    )
+    runs = [products_of(side) for side in zip(*laws, strict=True)]
+    coin = [
+        [*(share * x for x in one), *((1 - share) * x for x in other)]
+        for one, other in zip(*laws, strict=True)
+    ]
+    for m, (p, q) in ((first + second, runs), (Either(first, second, share), coin)):
+        with_record = mixed((rate, 1 - rate), p, q)
+        true = max(delta_of([(with_record, q)], 1), delta_of([(q, with_record)], 1))
+        assert true <= bound_by_failures(PoissonSubsample(m, rate), 0)
 
 
 @examples(12, 300)
