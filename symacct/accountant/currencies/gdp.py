@@ -152,7 +152,10 @@ def _searched(known: Profile, node: Node, error: Fraction, digits: int | None) -
 
 
 def no_looser(ask: Callable[[], Bound], m: Node, digits: int | None) -> Bound:
-    """Ask for a μ of tests with larger errors; that of all tests holds for them too, where less."""
+    """Ask for a μ of tests with larger errors; that of all tests holds for them too, where less.
+
+    An exact μ of as many digits is not larger: their last digits alone may differ.
+    """
     found: Bound | None = None
     try:
         found = ask()
@@ -160,7 +163,12 @@ def no_looser(ask: Callable[[], Bound], m: Node, digits: int | None) -> Bound:
         refusal = error
     with suppress(AssumptionError, PrecisionError, LimitError):
         of_all = gdp(m, digits)
-        if found is None or of_all.upper < found.upper:
+        is_known = (
+            found is not None
+            and found.claim.kind is Kind.EXACT
+            and found.digits_asked >= of_all.digits_asked
+        )
+        if found is None or (of_all.upper < found.upper and not is_known):
             return bound(of_all, Kind.UPPER)
     if found is None:
         raise refusal
