@@ -18,12 +18,14 @@ from symacct.baselines.ways import ways
 from symacct.kernel import deadline
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import PrecisionError
+from symacct.operations.recipes import chances, moved_by_draws
 from symacct.profile.float_laws import of_tails
 from symacct.profile.grids import UpperProfile, delta_above, epsilon_above, laid
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.normal_mixtures import FloatMixture, NormalMixtures
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
@@ -37,7 +39,19 @@ def gaussian(sigma: str) -> DiscreteGaussian:
     return DiscreteGaussian(sigma)
 
 
+#: As of a record drawn with replacement, of which many draws are rare, removed and replaced.
+DRAWN = ((F(89, 100), 0), (F(10, 100), 1), (F(99, 10**4), 2), (F(1, 10**4), 6))
+ALONE = ((F(1), 0),)
+MIRRORED = tuple((w, -j) for w, j in reversed(DRAWN))
+
 PARTS = [
+    NormalMixtures(DRAWN, ALONE, F(1)),
+    NormalMixtures(DRAWN, MIRRORED, F(1, 9)),
+    NormalMixtures(DRAWN, MIRRORED, F(3)),
+    NormalMixtures(
+        ((F(1, 10**12), 2), (F(1, 4), 3), (1 - F(1, 4) - F(1, 10**12), 9)), ALONE, F(1, 9)
+    ),
+    NormalMixtures(((F(1, 2), 0), (F(1, 2), 30)), ((F(9, 10), -1), (F(1, 10), 0)), F(1, 2)),
     GaussianLoss(F(1, 9)),
     GaussianLoss(F(20)),
     SampledGaussian(F(1), F(1, 100)),
@@ -149,6 +163,8 @@ def test_finite_laws_by_all_their_outcomes(seed):
 
 
 MIXES = [
+    [(NormalMixtures(DRAWN, ALONE, F(1, 4)), 3), (GaussianLoss(F(1, 9)), 1)],
+    [(NormalMixtures(DRAWN, MIRRORED, F(1, 4)), 2)],
     [(LaplaceLoss(F(1, 7)), 1), (LaplaceLoss(F(1, 4), F(1, 5)), 2), (GaussianLoss(F(1, 9)), 1)],
     [(SampledGaussian(F(1), F(1, 50)), 3), (SampledGaussian(F(2), F(1, 9)), 5)],
     [(SampledGaussian(F(1, 2), F(1, 5)), 2), (GaussianLoss(F(1, 9)), 1)],
@@ -265,3 +281,69 @@ def test_the_time_is_looked_at():
     runs = DirectedRuns(tuple((LaplaceLoss(F(1, 90 + i)), 1) for i in range(60)), False)
     with pytest.raises(deadline.OutOfTimeError), deadline.within(0):
         epsilon_above([runs], F(1, 10**5))
+
+
+def epsilon_by_a_transform(sigma: float, share: float, draws: int, steps: int) -> float:
+    """ε at δ = 1e-5, of losses laid on two of many and summed by Fourier's transform.
+
+    J ~ Bin(draws, share) draws of a record move its loss by jΔ, Δ = 1; float64, with no proof.
+    """
+    x = np.linspace(-12, 12 + 6 / sigma, 400_001)
+    moves = np.arange(7) / sigma
+    chances = [math.comb(draws, j) * share**j * (1 - share) ** (draws - j) for j in range(7)]
+    density = sum(w * np.exp(-((x - d) ** 2) / 2) for w, d in zip(chances, moves, strict=True))
+    loss = np.log(sum(w * np.exp(d * x - d * d / 2) for w, d in zip(chances, moves, strict=True)))
+    masses = density / density.sum()
+    mean = float(masses @ loss)
+    step = math.sqrt(steps * float(masses @ (loss - mean) ** 2)) / 2**12
+    places = (loss - mean) / step
+    kept = places < 2**19
+    rows, parts = np.floor(places[kept]).astype(int), np.mod(places[kept], 1)
+    spread = np.bincount(rows % 2**21, masses[kept] * (1 - parts), 2**21)
+    spread += np.bincount((rows + 1) % 2**21, masses[kept] * parts, 2**21)
+    total = np.fft.irfft(np.fft.rfft(spread) ** steps, 2**21)
+    losses = steps * mean + step * ((np.arange(2**21) + 2**20) % 2**21 - 2**20)
+    beyond = 1 - float(masses[kept].sum()) ** steps
+
+    def delta(y: float) -> float:
+        return beyond + float(total @ np.maximum(0.0, -np.expm1(y - losses)))
+
+    low, high = 0.0, 50.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta(middle) > 1e-5 else (low, middle)
+    return high
+
+
+@covering()
+@pytest.mark.parametrize(
+    ("sigma", "n", "batch", "steps"),
+    [("1", 100_000, 16, 8), ("1", 60_000, 256, 1000), ("2", 60_000, 256, 1000)],
+)
+def test_draws_with_replacement_have_four_digits(sigma, n, batch, steps):
+    """Beside a sum of losses by another way: this bound is beside it by less than a digit."""
+    kept, _ = chances(n, batch, min(batch, 6))
+    node = steps * moved_by_draws(Gaussian(sigma), kept, "add_remove")
+    way = max(ways(node), key=lambda way: way.seconds)
+    found = way.epsilon(node, F(1, 10**5), 6)
+    truth = epsilon_by_a_transform(float(sigma), 1 / n, batch, steps)
+    assert truth * (1 - 5e-5) <= float(found.epsilon.upper) <= truth * (1 + 5e-5)
+
+
+@pytest.mark.parametrize("seed", range(some(6, 30)))
+def test_the_log_of_a_mixture_is_within_its_error(seed):
+    """Anywhere, and where the sum of all its terms is next to 0, by numbers of 200 bits."""
+    drawn = np.random.default_rng(seed)
+    means = np.sort(drawn.normal(0, 3, 4)) + drawn.choice([0.0, 9.0])
+    weights = drawn.random(4) ** 5 + 1e-12
+    weights /= weights.sum()
+    x = np.concatenate([drawn.normal(0, 9, 200), means, means / 2])
+    found, units = FloatMixture(weights, means, 0.0).log(x)
+    with ctx.workprec(200):
+        for at, value, unit in zip(x.tolist(), found.tolist(), units.tolist(), strict=True):
+            terms = zip(weights.tolist(), means.tolist(), strict=True)
+            truth = sum(
+                (arb(w) * (arb(d) * (arb(at) - arb(d) / 2)).exp() for w, d in terms), arb(0)
+            )
+            lost = arb(sum(map(arb, weights.tolist()), arb(0)) - 1)  # of the weights in float64
+            assert abs(arb(value) - truth.log()) <= unit * 2.0**-53 + abs(lost) / truth, (at, value)

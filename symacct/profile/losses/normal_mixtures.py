@@ -17,11 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from flint import acb, arb, ctx
 
+from symacct.analysis.normal_tails import RELATIVE_ERROR, upper_tail
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import normal_tail, tilted_tail, up_to
+from symacct.profile import float_laws
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.roots import enclosed
@@ -231,6 +233,9 @@ class NormalMixtures(SummedLoss):
             )
             log_edges.append(np.logaddexp.reduce(logs + t * turned) + height**2 / 2 + shrunk)
         return np.array(log_edges), heights
+
+    def in_floats(self, reverse: bool, rare: float) -> float_laws.TailsInFloats | None:
+        return mixture_tails(self, reverse, rare)
 
     def log_decay(self, a: float, t: float) -> float:
         far, _ = self._log_edges(a, -t, self._places(a, 40.0))
@@ -454,3 +459,180 @@ def _sample(part: NormalMixtures, a: float, far: float, need: float, bits: int) 
         losses.append(loss)
         weights.append(scale * (order * loss + log_q - place**2 / 2).exp())
     return Sample(losses, weights, error)
+
+
+# --- the law in float64
+#
+# A law on nodes, of which a grid for many parts is made (docs/proofs/grids.md, Lemma
+# mixture-tails). Here x and the means are from the mean of Q's heaviest law, in deviations.
+
+#: No set of outcomes is told from one that begins so far beyond all means, in deviations.
+_FAR = 13.0
+#: Places are first read off a table of so many losses, then made nearer by so many Newton steps.
+_TABLE, _NEWTON_STEPS = 2**13, 2
+#: Exponents above this are not had: e^t has to be far from overflow.
+_LARGEST_EXPONENT = 600.0
+#: Losses farther than this are not told apart, in nats.
+_FARTHEST_LOSS = 256.0
+#: An exponent d(x − d/2) is off by so many units of |d|(|x| + |d|), a term by so many of itself.
+_EXPONENT_UNITS, _TERM_UNITS = 8, 16
+
+
+class FloatMixture(NamedTuple):
+    """A mixture in float64 has `weights` and `means`, without rare laws that have `lost` in all."""
+
+    weights: Floats
+    means: Floats
+    lost: float
+
+    def log(self, x: Floats) -> tuple[Floats, Floats]:
+        """Compute the log of the density over that of N(0, 1), and its error in units.
+
+        By log(1+S) with S = Σ w(e^t − 1) where S is not near −1, as S is small next to 1 where the
+        heaviest law has the mean 0.
+        """
+        change, total = np.full_like(x, -self.lost), np.zeros_like(x)
+        size, moved = np.full_like(x, self.lost), np.zeros_like(x)
+        for weight, d in zip(self.weights, self.means, strict=True):
+            deadline.check()
+            exponent = d * (x - d / 2)
+            grown, term = weight * np.expm1(exponent), weight * np.exp(exponent)
+            change += grown
+            size += np.abs(grown)
+            total += term
+            moved += term * (abs(d) * (np.abs(x) + abs(d)))
+        is_near = change > -0.5
+        log = np.where(is_near, np.log1p(np.maximum(change, -0.5)), np.log(total))
+        units = (_TERM_UNITS + len(self.weights)) * np.where(is_near, size, total)
+        error = (_EXPONENT_UNITS * moved + units) / np.where(is_near, 1 + change, total)
+        return log, error + _TERM_UNITS * np.abs(log)
+
+    def slope(self, x: Floats) -> Floats:
+        """Estimate the derivative of `log`."""
+        total, risen = np.zeros_like(x), np.zeros_like(x)
+        for weight, d in zip(self.weights, self.means, strict=True):
+            term = weight * np.exp(d * (x - d / 2))
+            total += term
+            risen += d * term
+        slope: Floats = risen / total
+        return slope
+
+    def tail(self, x: Floats, sign: int) -> Floats:
+        """Compute the mass beyond x, or before it where the sign is −1."""
+        mass = np.zeros_like(x)
+        for weight, d in zip(self.weights, self.means, strict=True):
+            mass += weight * upper_tail(sign * (x - d))
+        return mass
+
+
+class FloatPair(NamedTuple):
+    """Two mixtures in float64 have a loss that rises between two places."""
+
+    p: FloatMixture
+    q: FloatMixture
+    low: float
+    high: float
+
+    def loss(self, x: Floats) -> tuple[Floats, Floats]:
+        """Compute log p − log q, and its error in nats."""
+        (first, first_units), (other, other_units) = self.p.log(x), self.q.log(x)
+        return first - other, (first_units + other_units + np.abs(first - other)) * float_laws.UNIT
+
+    def places(self, losses: Floats) -> tuple[Floats, Floats]:
+        """Search the places of some losses, and bound how far the loss at each is from it.
+
+        The places are −∞ and ∞ where the losses are not between those at both ends.
+        """
+        table = np.linspace(self.low, self.high, _TABLE)
+        known, off = self.loss(table)
+        known = np.maximum.accumulate(known)
+        x = np.interp(losses, known, table)
+        for _ in range(_NEWTON_STEPS):
+            with np.errstate(all="ignore"):
+                step = (losses - self.loss(x)[0]) / (self.p.slope(x) - self.q.slope(x))
+            x = np.clip(x + np.where(np.isfinite(step), step, 0.0), self.low, self.high)
+        value, error = self.loss(x)
+        is_inside = (losses > known[0]) & (losses < known[-1])
+        is_low = losses <= known[0]
+        away = np.where(
+            is_inside, np.abs(value - losses) + error, np.where(is_low, off[0], off[-1])
+        )
+        return np.where(is_inside, x, np.where(is_low, -math.inf, math.inf)), away
+
+
+# Proved in docs/proofs/grids.md, Lemma mixture-tails.
+def mixture_tails(
+    part: NormalMixtures, reverse: bool, rare: float
+) -> float_laws.TailsInFloats | None:
+    """Give two mixtures by tails in float64, without laws that are rare.
+
+    Beyond a place the loss is larger; exchanged it is so before it. None for means that are so far
+    apart, or so near, that densities are beyond the range of float64.
+    """
+    base = max(part.lower, key=_weight)[1]
+    s = math.sqrt(float_laws.nearest(part.ratio))
+    p, q = (_kept_laws(law, base, s, rare) for law in (part.upper, part.lower))
+    means = np.concatenate([p.means, q.means])
+    low, high = float(means.min()) - _FAR, float(means.max()) + _FAR
+    apart = high - low
+    if not np.abs(means).max() * apart <= _LARGEST_EXPONENT or not s:
+        return None
+    pair = FloatPair(p, q, low, high)
+    first, other, sign = (q, p, -1) if reverse else (p, q, 1)
+    count = len(means)
+
+    def beyond(losses: Floats) -> float_laws.Beyond:
+        """Compute the masses beyond some losses, and what float64 loses of them."""
+        places, off = pair.places(-losses if reverse else losses)
+        inside = np.clip(places, low, high)
+        every, none = (places == -sign * math.inf), (places == sign * math.inf)
+        masses = (
+            np.where(every, float(law.weights.sum()), np.where(none, 0.0, law.tail(inside, sign)))
+            for law in (first, other)
+        )
+        p_masses, q_masses = masses
+        unknown = (q_masses == 0) & ~none
+        units = 2 * (3 * apart + 2 * count) + float_laws.FEW
+        short = _misplaced(losses, p_masses, off) + first.lost
+        short += 4 * RELATIVE_ERROR + units * float_laws.UNIT
+        return float_laws.Beyond(p_masses, q_masses, short, unknown)
+
+    smallest, largest = _ends(pair, first, sign, rare)
+    return float_laws.TailsInFloats(smallest, largest, beyond)
+
+
+def _misplaced(losses: Floats, beyond: Floats, off: Floats) -> float:
+    """Bound what nodes lose that are `off` their losses: at one of them, and at all that stand by.
+
+    What is on the wrong side of a place is beyond the node before, where no place is off by a step.
+    """
+    lost = np.expm1(2 * off)
+    if not (len(losses) > 1 and off.max() <= losses[1] - losses[0]):
+        return float(2 * lost.max())
+    before = np.concatenate([[1.0], beyond[:-1]])
+    return float((lost * before).max() + lost @ np.maximum(before - beyond, 0.0))
+
+
+def _kept_laws(law: Weights, base: int, distance: float, rare: float) -> FloatMixture:
+    """Make a mixture about a mean in float64, without the lightest laws, of `rare` in all."""
+    by_weight, lost = sorted(law, key=_weight), 0.0
+    while len(by_weight) > 1 and lost + _weight(by_weight[0]) <= rare:
+        lost += _weight(by_weight.pop(0))
+    by_mean = sorted((j, _weight((w, j))) for w, j in by_weight)
+    means, weights = zip(*((float(j - base), w) for j, w in by_mean), strict=True)
+    return FloatMixture(np.array(weights), distance * np.array(means), lost)
+
+
+def _weight(law: tuple[Exact, int]) -> float:
+    """Round a law's weight to the nearest float, or one next to it."""
+    return float_laws.nearest(law[0])
+
+
+def _ends(pair: FloatPair, first: FloatMixture, sign: int, rare: float) -> tuple[float, float]:
+    """Estimate two losses of which about the mass `rare` of a law lies beyond each."""
+    table = np.linspace(pair.low, pair.high, _TABLE)[::sign]
+    losses = np.clip(sign * pair.loss(table)[0], -_FARTHEST_LOSS, _FARTHEST_LOSS)
+    beyond = first.tail(table, sign)
+    start = np.count_nonzero(beyond >= first.weights.sum() - rare)
+    end = np.count_nonzero(beyond >= rare)
+    return float(losses[max(start - 1, 0)]), float(losses[min(end, _TABLE - 1)])
