@@ -266,7 +266,8 @@ def exploring_calls():
             symacct.truncated_poisson, {"mechanism": M, "gamma": "1/9", "n": 9, "batch": 2}
         ),
         "sample_with_replacement": (
-            symacct.sample_with_replacement, {"mechanism": M, "n": 9, "batch": 2}
+            symacct.sample_with_replacement,
+            {"mechanism": M, "n": 9, "batch": 2, "largest_share": "1/3"},
         ),
         "thresholded": (
             symacct.thresholded, {"noise": M, "threshold": 9, "keys": 2, "contribution": 1}

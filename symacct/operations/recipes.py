@@ -521,7 +521,12 @@ _NAME = "sample_with_replacement"
 
 # Proved in docs/proofs/allocations.md, Lemma batch-moves.
 def sample_with_replacement(
-    mechanism: Node, n: Numeric, batch: Numeric, adjacency: str | Adjacency = "add_remove"
+    mechanism: Node,
+    n: Numeric,
+    batch: Numeric,
+    adjacency: str | Adjacency = "add_remove",
+    *,
+    largest_share: Numeric | None = None,
 ) -> Node:
     """The mechanism on a sample that is drawn with replacement: `batch` draws from n records.
 
@@ -533,7 +538,10 @@ def sample_with_replacement(
     possible numbers of draws are told apart up to the limit "terms". For (ε, δ), conversion="exact"
     gives the truth, because Rényi orders also pay for numbers of draws that never occur.
     `baselines.with_replacement` is a bound for many steps, for larger batches and for a replaced
-    record. `adjacency` names the neighbours. ε(α) is in nats. Raises DomainError, LimitError.
+    record. If the records are drawn with unequal weights, `largest_share` is the probability that a
+    draw is the most likely record, by which all are bounded; no record's weight may depend on the
+    others, and the share holds for the larger dataset (Lemma heaviest-record). `adjacency` names
+    the neighbours. ε(α) is in nats. Raises DomainError, LimitError.
 
     >>> from symacct import Gaussian
     >>> print(sample_with_replacement(Gaussian(4), 1000, 10).rdp(2, digits=6))
@@ -542,8 +550,22 @@ def sample_with_replacement(
     noise = as_node(mechanism, f"{_NAME}, mechanism")
     draws = whole(batch, f"{_NAME}, batch", least=1)
     records = whole(n, f"{_NAME}, n", least=2)
+    share = Fraction(1, records) if largest_share is None else _share(largest_share, records)
     limits.check("terms", draws + 1, f"{_NAME}, numbers of times that a record may be drawn")
-    return moved_by_draws(noise, chances(records, draws, draws)[0], adjacency, records)
+    return moved_by_draws(noise, chances(1 / share, draws, draws)[0], adjacency, records)
+
+
+# Proved in docs/proofs/allocations.md, Lemma heaviest-record.
+def _share(largest_share: Numeric, records: int) -> Fraction:
+    """The largest share of a draw that a record has: at least 1/n, and less than 1."""
+    share = rate(largest_share, f"{_NAME}, largest_share")
+    if not isinstance(share, Fraction) or not Fraction(1, records) <= share < 1:
+        raise DomainError(
+            f"{_NAME}, largest_share: found {echo(largest_share)}, needed a rational number from "
+            f"1/{records} on, as the most likely of {records:,} records has at least that, and "
+            "below 1"
+        )
+    return share
 
 
 # Proved in docs/proofs/allocations.md, Lemma replacement-mirror.
@@ -605,7 +627,7 @@ def _by_a_coin(parts: Sequence[tuple[Fraction, Node]]) -> Node:
     return Either(_by_a_coin(parts[:middle]), _by_a_coin(parts[middle:]), first / every)
 
 
-def chances(n: int, draws: int, most: int) -> tuple[tuple[Fraction, ...], Fraction]:
+def chances(n: Fraction | int, draws: int, most: int) -> tuple[tuple[Fraction, ...], Fraction]:
     """P[J = j | J <= most], 0 <= j <= most, J ~ Bin(draws, 1/n), and at least P[J > most].
 
     Exact where `most` >= `draws`. Else all but the last are rounded down, and the last one has the

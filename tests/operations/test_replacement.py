@@ -277,3 +277,59 @@ def test_steps_and_relations():
 def test_bad_input_is_one_typed_error(asked, error, said):
     with pytest.raises(error, match=said):
         asked()
+
+
+# --- unequal weights
+
+
+def weighted_sums(values, draws):
+    """The law of the sum of so many draws of values with weights, which need not sum to 1."""
+    whole = sum(weight for _, weight in values)
+    law = {0: Fraction(1)}
+    for _ in range(draws):
+        after = {}
+        for total, chance in law.items():
+            for x, weight in values:
+                after[total + x] = after.get(total + x, 0) + chance * Fraction(weight) / whole
+        law = after
+    return law
+
+
+@covering()
+@pytest.mark.parametrize("draws", [1, 3])
+@pytest.mark.parametrize("weight", [1, 3])
+@pytest.mark.parametrize("others", [((-1, 2), (-1, 1)), ((-1, 3), (1, 1))])
+def test_no_record_exceeds_the_most_likely_one(others, weight, draws):
+    """A record of any weight up to the largest, removed, or replaced by one of another weight."""
+    with_it = [*others, (1, weight)]
+    share = max(Fraction(w, sum(w for _, w in with_it)) for _, w in with_it)
+    replacing = [*others, (-1, 1)]
+    larger = max(share, *(Fraction(w, sum(w for _, w in replacing)) for _, w in replacing))
+    laws = [weighted_sums(x, draws) for x in (with_it, others, replacing)]
+    for relation, other, most in (("add_remove", laws[1], share), ("replace_one", laws[2], larger)):
+        bound = sample_with_replacement(Gaussian(3, 2), 3, draws, relation, largest_share=most)
+        truth = max(divergence(laws[0], other, 3, 3), divergence(other, laws[0], 3, 3))
+        assert truth <= bound.rdp(3, digits=15).upper * (1 + COARSE.mpf(10) ** -12)
+
+
+def test_the_most_likely_record_attains_it():
+    others, draws = ((-1, 1), (-1, 1)), 3
+    laws = [weighted_sums(x, draws) for x in ((*others, (1, 3)), others)]
+    bound = sample_with_replacement(Gaussian(3, 2), 3, draws, largest_share="3/5")
+    assert bound.claim.kind is Kind.EXACT
+    truth = max(divergence(*laws, 3, 3), divergence(*laws[::-1], 3, 3))
+    assert abs(bound.rdp(3, digits=15).lower / truth - 1) <= COARSE.mpf(10) ** -12
+
+
+def test_a_share_is_that_of_equal_weights_or_costs_more():
+    equal = sample_with_replacement(Gaussian(3), 50, 4)
+    assert sample_with_replacement(Gaussian(3), 50, 4, largest_share="1/50") is equal
+    shares = [sample_with_replacement(Gaussian(3), 50, 4, largest_share=f"{k}/50") for k in (2, 9)]
+    values = [m.rdp(5, digits=10) for m in (equal, *shares)]
+    assert all(less.upper < more.lower for less, more in pairwise(values))
+
+
+@pytest.mark.parametrize("wrong", ["1/51", 0, 1, "sqrt(2)/9", "x"])
+def test_a_share_that_no_largest_one_is(wrong):
+    with pytest.raises(DomainError, match="largest_share"):
+        sample_with_replacement(Gaussian(3), 50, 4, largest_share=wrong)
