@@ -255,7 +255,8 @@ def exploring_calls():
                                            "kind": "upper", "orders": INTEGER_ORDERS}),
         "dp_sgd": (
             symacct.dp_sgd,
-            {"n": 100, "batch_size": 10, "noise_multiplier": 1, "epochs": 1, "sampling": "poisson"},
+            {"n": 100, "batch_size": 10, "noise_multiplier": 1, "epochs": 1, "sampling": "poisson",
+             "quantile_noise": 2},
         ),
         "band_mf": (
             symacct.band_mf,

@@ -22,6 +22,7 @@ from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Guarantee, given
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import ParseError, echo
+from symacct.kernel.exact import exact
 from symacct.kernel.formula import parse_formula
 from symacct.operations import dp_sgd
 from symacct.papers import statement as statements
@@ -33,7 +34,8 @@ _NOISE = sympy.Symbol("noise", positive=True)
 
 @command(
     "dpsgd",
-    "n batch_size epochs steps sampling adjacency accumulation conversion seconds digits more",
+    "n batch_size epochs steps sampling adjacency accumulation quantile_noise "
+    "conversion seconds digits more",
     dp_sgd,
 )
 def dpsgd_command(
@@ -78,9 +80,12 @@ def dpsgd_command(
         such as 2,4,8, that of each.
     epochs: How many passes over the data. An incomplete last batch counts as a batch.
     steps: How many times noise is added in all, once to a batch, in place of --epochs.
-    sampling: How batches are drawn: poisson, without_replacement, balls_and_bins or shuffled.
+    sampling: How batches are drawn: poisson, without_replacement, with_replacement, balls_and_bins
+        or shuffled.
     adjacency: Which datasets are neighbours: add_remove or replace_one. The default follows from
         --sampling.
+    quantile_noise: If the clipping norm is adapted, the noise on the count of gradients below it,
+        divided by what one record moves the count: 1, or 1/2 if the summands are -1/2 and 1/2.
     group: How many records a person has at most. The guarantee is for all of them together.
     runs: How many such runs on the same data are released, as in a search for parameters.
     statement: Print a paragraph for a privacy section, or one short sentence for a model card.
@@ -90,7 +95,9 @@ def dpsgd_command(
     one_of("dpsgd", epochs=run["epochs"], steps=run["steps"])
     try:
         noise = (
-            _NOISE if noise_multiplier is None else parse_formula(noise_multiplier, symbols.alpha)
+            _NOISE
+            if noise_multiplier is None
+            else exact(parse_formula(noise_multiplier, symbols.alpha))
         )
     except ParseError as error:
         wrong = f"--noise-multiplier: found {echo(noise_multiplier)}, needed a number > 0"
@@ -104,9 +111,11 @@ def dpsgd_command(
         with progress("dpsgd"):
             g = asked_of(m, delta, **how)
         if statement is None:
-            return _reported(training, g, more, {"expression": repr(m)})
+            return _reported(training, g, noise, more, {"expression": repr(m)})
         text = g.statement(statement, digits, training.preface(statement, str(noise_multiplier)))
-        return stated(training.report(g), text, statement, repr(m), given(g.given), _DEFINING)
+        return stated(
+            training.report(g, noise), text, statement, repr(m), given(g.given), _DEFINING
+        )
     refuse("with --epsilon, needed --noise-multiplier", "statement")
     targets = grid(epsilon)
     calibrations = [calibrate(m, target, delta, **how) for target in targets]
@@ -114,7 +123,8 @@ def dpsgd_command(
         return _several(targets, delta, calibrations, form, digits)
     calibration = shown_to(calibrations[0], digits)
     values = {"noise multiplier": calibration.values}
-    return _reported(training, calibration.guarantee, more, calibration.as_dict(), values)
+    meets = calibration.meets
+    return _reported(training, calibration.guarantee, meets, more, calibration.as_dict(), values)
 
 
 _DEFINING = "".join(f" --work {key}" for key in statements.DEFINING)
@@ -123,21 +133,22 @@ _DEFINING = "".join(f" --work {key}" for key in statements.DEFINING)
 def _reported(
     training: TrainingRun,
     g: Guarantee,
+    noise: Any,
     more: bool,
     document: dict[str, Any],
     first: dict[str, str] | None = None,
 ) -> Reply:
-    """Make the reply of a report on the run, with what it rests on.
+    """Make the reply of a report on the run with that noise multiplier, with what it rests on.
 
     `document` is added to its JSON, and `first` to its headline.
     """
     first = dict(first or {})
     if rounded := training.rounded:
         document["rounded"] = rounded
-    if (lower := training.at_least(g)) is not None:
+    if (lower := training.at_least(g, noise)) is not None:
         document["at_least"] = lower.as_dict()
         first["at least"] = f"ε = {lower.as_dict()['value']}  (rounded down)"
-    return reported(training.report(g), more, document, first.items(), training.facts(g))
+    return reported(training.report(g, noise), more, document, first.items(), training.facts(g))
 
 
 def _several(

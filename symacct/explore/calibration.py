@@ -357,25 +357,25 @@ def noise(
     steps: Numeric | None = None,
     sampling: str = "poisson",
     adjacency: str | Adjacency | None = None,
+    quantile_noise: Numeric | None = None,
     digits: int = 6,
     conversion: str = BEST,
 ) -> float:
     """The least noise multiplier for which a DP-SGD run is (ε, δ)-DP, as a float rounded up.
 
     The noise multiplier is the standard deviation of the noise over the norm that gradients are
-    clipped to. `n`, `batch_size`, `epochs` or `steps`, `sampling` and `adjacency` are those of
-    `dp_sgd`, and `epsilon`, `delta` and `conversion` those of `Node.epsilon`. The run with one unit
-    less in the last of `digits` significant digits is proved to miss the target by the same
-    conversion. Raises the errors of `dp_sgd` and `calibrate`. `epsilon` is in nats.
+    clipped to. `n`, `batch_size`, `epochs` or `steps`, `sampling`, `adjacency` and `quantile_noise`
+    are those of `dp_sgd`, and `epsilon`, `delta` and `conversion` those of `Node.epsilon`. The run
+    with one unit less in the last of `digits` significant digits is proved to miss the target by
+    the same conversion. Raises the errors of `dp_sgd` and `calibrate`. `epsilon` is in nats.
 
     >>> noise(n=60_000, batch_size=256, epochs=15, epsilon=2, delta="1e-5", digits=3)
     0.8390000000000001
     """
-    run = {"n": n, "batch_size": batch_size, "epochs": epochs, "steps": steps}
+    run: dict[str, Any] = {"n": n, "batch_size": batch_size, "epochs": epochs, "steps": steps}
     how = {"conversion": conversion, "orders": None, "by": None}
-    sought = _RunTarget(
-        run | {"sampling": sampling, "adjacency": adjacency}, epsilon, delta, digits, how
-    )
+    run |= {"sampling": sampling, "adjacency": adjacency, "quantile_noise": quantile_noise}
+    sought = _RunTarget(run, epsilon, delta, digits, how)
     meeting = [value for value in neighbours(sought, sought.shown) if sought.met(value)]
     return rational_float(meeting[0])
 

@@ -26,6 +26,7 @@ from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.matrix import rows_of
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.either import Either
+from symacct.operations.failing import Failing
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
@@ -193,11 +194,23 @@ BATCHES = {
     "replacement{noise}",
     "balls_and_bins": "about {records} records{noise}; in an epoch each of the {n:,} records draws "
     "one of {bins:,} batches, independently",
+    "with_replacement": "{records} draws{noise}; each draw is from all of the {n:,} records, so "
+    "that a record may be in a batch more than once, and then counts as often",
     "shuffled": "{records} records{noise}; each epoch cuts a new order of the {n:,} records into "
     "batches, of which neighbouring datasets have the same number, and costs no more than one run "
     "of the Gaussian mechanism on all of them, even if it is published which batch each record "
     "was in",
 }
+#: A run with one of these samplings has the steps that are asked for, and no whole epochs.
+_OF_STEPS = (*_SAMPLINGS, "with_replacement")
+#: More draws of one record in a batch are not told apart where their chance is below this.
+_RARE_DRAWS = Fraction(1, 10**20)
+#: The premise of a batch that is drawn with replacement.
+_DRAWN = (
+    "each of the {batch} records of a batch is drawn from all {n} records, each of these with the "
+    "same probability, independently of the other draws, and counts as often as it is drawn; which "
+    "records are drawn is kept secret (symacct, docs/proofs/allocations.md, Lemma few-draws)"
+)
 #: Significant digits of the rate of "min_sep", which is rounded up.
 _RATE_DIGITS = 8
 #: Bits of the ball that this rate is rounded up from, beyond those of its power.
@@ -221,20 +234,24 @@ def dp_sgd(
     sampling: str = "poisson",
     adjacency: str | Adjacency | None = None,
     accumulation: Numeric = 1,
+    quantile_noise: Numeric | None = None,
 ) -> Node:
     """DP-SGD over `n` records: noise of σ = noise_multiplier · C on sums of gradients clipped to C.
 
     A batch is all records whose clipped gradients are summed before noise is added once, in one
     step. If a trainer loads `batch_size` records at a time and accumulates K of these sums before
     it adds noise, give accumulation=K: a batch then has K · batch_size records. It has to be drawn
-    as one batch, so that no record is in it twice.
+    as one batch, so that no record is in it twice, unless it is drawn with replacement.
 
     `sampling` says how a batch is drawn. With "poisson" each record is in a batch independently,
     and the size is the expected one. With "without_replacement" a batch has exactly so many
-    records, and the sensitivity is 2C. With "balls_and_bins" each record draws its batch of an
-    epoch: there are ⌊n/(K·batch_size)⌋ batches, and neighbours differ by one record that is added
-    or removed. With "shuffled" each epoch cuts a fresh permutation into batches; this is
-    accounted for as if the permutation were published, without amplification
+    records, and the sensitivity is 2C. With "with_replacement" each record of a batch is drawn from
+    all of the data, a record that is drawn twice counts twice, and neighbours differ by a record
+    that is added or removed; the result is an upper bound, in which a record that is drawn very
+    often may tell all (`sample_with_replacement`). With "balls_and_bins" each record draws its
+    batch of an epoch: there are ⌊n/(K·batch_size)⌋ batches, and neighbours differ by one record
+    that is added or removed. With "shuffled" each epoch cuts a fresh permutation into batches;
+    this is accounted for as if the permutation were published, without amplification
     (docs/proofs/allocations.md, Lemma shuffled-above), and `baselines.shuffled_batches` gives a
     lower bound of its cost. For this, neighbouring datasets must have the same number of batches,
     so a trainer must publish the last batch's output even if that batch is empty.
@@ -242,6 +259,13 @@ def dp_sgd(
     Give the number of `steps`, or of `epochs`, which are ⌈epochs·n/(K·batch_size)⌉ steps. With
     "balls_and_bins" and "shuffled" the epochs are rounded up to whole ones, and a RoundedWarning
     says so if `epochs` is not whole. `adjacency` is by default the usual relation of the sampling.
+
+    If the clipping norm is adapted to a quantile of the gradients' norms, a step also releases how
+    many gradients of the batch are below the norm, with noise. `quantile_noise` is the standard
+    deviation of that noise over how much one record moves the count: ½ if the summands are −½ and
+    ½, and 1 if they are 0 and 1. Both noises together are one of σ^−2 + quantile_noise^−2
+    (docs/proofs/allocations.md, Lemma two-noises).
+
     For a person who has up to k of the records write `GroupPrivacy(run, k)`, and for N runs on the
     same data N·`run`. Raises DomainError. ε(α) is in nats.
 
@@ -257,9 +281,9 @@ def dp_sgd(
             f"batch_size: found {echo(batch)}, needed at most the {records:,} records"
         )
     count = _count(records, batch, epochs, steps, "dp_sgd")
-    noise = positive(noise_multiplier, "noise_multiplier")
-    scheme = parameters.one_of(sampling, "sampling", (*_SAMPLINGS, "shuffled", "balls_and_bins"))
-    if scheme not in _SAMPLINGS:
+    noise = _both(positive(noise_multiplier, "noise_multiplier"), quantile_noise)
+    scheme = parameters.one_of(sampling, "sampling", (*_OF_STEPS, "shuffled", "balls_and_bins"))
+    if scheme not in _OF_STEPS:
         passes = whole_passes(records, batch, epochs, steps, scheme)
         if epochs is not None and passes != _passes(epochs):
             warn(
@@ -270,9 +294,39 @@ def dp_sgd(
         if scheme == "shuffled":
             return _shuffled(noise, passes, adjacency or REPLACE_ONE)
         return _allocated(noise, records // batch, passes, adjacency or ADD_REMOVE)
-    kind, sensitivity = _SAMPLINGS[sampling]
+    if scheme == "with_replacement":
+        return count * _drawn(Gaussian(noise, 2), records, batch, adjacency or ADD_REMOVE)
+    kind, sensitivity = _SAMPLINGS[scheme]
     relation = () if adjacency is None else (adjacency,)
-    return count * kind(Gaussian(noise, sensitivity), Fraction(batch, records), *relation)
+    run = count * kind(Gaussian(noise, sensitivity), Fraction(batch, records), *relation)
+    # Three places that a record may take need not be those of a ball where the count is one place.
+    is_attained = quantile_noise is None or scheme == "poisson"
+    return run if is_attained else PostProcess(run)
+
+
+# Proved in docs/proofs/allocations.md, Lemma two-noises.
+def _both(noise: Exact, quantile_noise: Numeric | None) -> Exact:
+    """The σ of one Gaussian noise that costs what two cost, of a sum and of a count beside it."""
+    if quantile_noise is None:
+        return noise
+    other = positive(quantile_noise, "quantile_noise")
+    return exact(sympy.sqrt(1 / (sympy.sympify(noise) ** -2 + sympy.sympify(other) ** -2)))
+
+
+# Proved in docs/proofs/allocations.md, Lemma few-draws.
+def _drawn(noise: Node, records: int, batch: int, adjacency: str | Adjacency) -> Node:
+    """Noise on a sum over `batch` draws from the records; by an upper bound where these are many.
+
+    Draws of one record that are so many that they hardly ever occur may tell all.
+    """
+    relation, most = named_adjacency(adjacency), 1
+    whole(records, "n", least=2)
+    while (lost := chances(records, batch, most)[1]) > _RARE_DRAWS:
+        most += 1
+    step = moved_by_draws(noise, chances(records, batch, most)[0], relation, records)
+    if not lost:
+        return step
+    return PostProcess(Failing(step, lost), premise=_DRAWN.format(n=records, batch=batch))
 
 
 def records_of_a_batch(batch_size: Numeric, accumulation: Numeric = 1) -> int:
@@ -308,7 +362,7 @@ def roundings(
     notes = []
     if sampling == "balls_and_bins" and n % batch:
         notes.append(f"{n // batch:,} batches an epoch, down from {n}/{batch}, as fewer cost more")
-    if sampling in _SAMPLINGS:
+    if sampling in _OF_STEPS:
         if epochs is not None and (_passes(epochs) * n / batch).denominator != 1:
             taken = _steps(n, batch, epochs)
             notes.append(f"{taken:,} step{'s' * (taken > 1)}, up from {epochs} · {n}/{batch}")

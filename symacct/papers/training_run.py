@@ -49,7 +49,13 @@ _ALL_TOLD = (
     "the runs are on the same data, and the results of all of them are released; to release only "
     "the best of a random number of runs costs less (RepeatAndSelect)"
 )
+#: These say of accumulated loads what a batch is, by the sampling.
 _ONE_DRAW = "the parts of a batch are those of one draw, so that no record is in a batch twice"
+_OWN_DRAWS = "each record of a batch is a draw of its own, in whichever of its parts it is"
+_COUNTED = (
+    "each step also releases how many gradients of its batch are below the clipping norm, with "
+    "noise of {noise} times what one record moves that count"
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class TrainingRun:
     sampling: str
     adjacency: str | None
     accumulation: str
+    quantile_noise: str | None
     group: str
     runs: str
 
@@ -76,6 +83,11 @@ class TrainingRun:
         What is rounded is no warning here, but a row of the answer. Raises as `dp_sgd` does.
         """
         together = whole(self.group, "group", 1), whole(self.runs, "runs", 1)
+        if together[0] > 1 and self.sampling == "with_replacement":
+            raise DomainError(
+                f"group: found {together[0]} with sampling with_replacement, needed 1",
+                remedy="write sample_with_replacement with largest_share=k/n for k records of n",
+            )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RoundedWarning)  # which is a row of the answer
             run = dp_sgd(
@@ -87,20 +99,21 @@ class TrainingRun:
                 sampling=self.sampling,
                 adjacency=self.adjacency,
                 accumulation=self.accumulation,
+                quantile_noise=self.quantile_noise,
             )
         group, runs = together
         every = run if runs == 1 else runs * run
         return every if group == 1 else GroupPrivacy(every, group)
 
-    def report(self, g: Guarantee) -> PrivacyReport:
-        """Report a number of this run, in the words of a trainer."""
+    def report(self, g: Guarantee, noise: Any) -> PrivacyReport:
+        """Report a number of this run with that noise multiplier, in the words of a trainer."""
         why, claim = "", g.claim.adjacency
         if claim.relation is Relation.REPLACE_ONE and self.adjacency is None:
             why = _REPLACED.format(sampling=self.sampling)
         also = (_WHICH,) if self.sampling == "shuffled" else ()
-        return PrivacyReport(g, whole(self.n, "n"), why, self._batches(_noise(g)), also)
+        return PrivacyReport(g, whole(self.n, "n"), why, self._batches(noise), also)
 
-    def at_least(self, g: Guarantee) -> Enclosure | None:
+    def at_least(self, g: Guarantee, noise: Any) -> Enclosure | None:
         """Bound from below what the whole epochs of shuffled batches cost one record.
 
         None stands for another sampling, for less than an epoch, δ = 0, and next to no noise.
@@ -113,7 +126,7 @@ class TrainingRun:
         record, count = replace(g.claim.adjacency, group=1), whole(self.runs, "runs") * epochs
         digits = g.epsilon.digits_asked if isinstance(g.epsilon, Enclosure) else 6
         try:
-            return shuffled_batches_epsilon(text(g.given), _noise(g), steps, count, record, digits)
+            return shuffled_batches_epsilon(text(g.given), noise, steps, count, record, digits)
         except DomainError:
             return None  # less than an epoch, δ = 0, or next to no noise
 
@@ -125,9 +138,11 @@ class TrainingRun:
     def facts(self, g: Guarantee) -> Iterator[Row]:
         """Yield what is assumed of the run, what was rounded and checked, and its expression."""
         group = whole(self.group, "group")
+        of_one_draw = _OWN_DRAWS if self.sampling == "with_replacement" else _ONE_DRAW
         assumed = [
             *([_ALL_TOLD] if whole(self.runs, "runs") > 1 else []),
-            *([_ONE_DRAW] if whole(self.accumulation, "accumulation") > 1 else []),
+            *([of_one_draw] if whole(self.accumulation, "accumulation") > 1 else []),
+            *([_COUNTED.format(noise=self.quantile_noise)] if self.quantile_noise else []),
             *(
                 [f"a person has at most {text(Fraction(group))} of the records"]
                 if group > 1
@@ -181,10 +196,3 @@ class TrainingRun:
         )
         such = f"; {runs:,} such trainings" if runs > 1 else ""
         return f"{steps:,} batch{'es' * (steps != 1)} of {drawn}{such}"
-
-
-def _noise(g: Guarantee) -> Any:
-    """Return the noise multiplier of the run that a guarantee is of; it has one σ."""
-    assert g.mechanism is not None  # noqa: S101  # it was asked of one
-    (sigma,) = filter(None, {node.fields().get("sigma") for node in g.mechanism.walk()})
-    return sigma

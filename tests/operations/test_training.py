@@ -15,10 +15,14 @@ from symacct import (
     DomainError,
     Gaussian,
     GroupPrivacy,
+    Kind,
     PoissonSubsample,
+    PostProcess,
     RandomAllocation,
     SubsampleWithoutReplacement,
     dp_sgd,
+    noise,
+    sample_with_replacement,
 )
 from symacct.cli import main
 from symacct.operations.recipes import roundings
@@ -180,6 +184,97 @@ def test_what_is_said_of_a_large_delta_is_true(delta, size):
         top, _, bottom = chance.partition("/")
         p = Fraction(top) / int(bottom or 1)
         assert 1 - (1 - p) ** size <= Fraction(delta)
+
+
+# --- batches drawn with replacement
+
+
+def test_few_draws_are_all_told_apart():
+    for relation in (None, "add_remove", "replace_one"):
+        run = dp_sgd(500, 3, 4, steps=7, sampling="with_replacement", adjacency=relation)
+        step = sample_with_replacement(Gaussian(4, 2), 500, 3, relation or "add_remove")
+        assert run is 7 * step
+
+
+@covering()
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize(("n", "batch"), [(1000, 20), (40, 40), (60, 30)])
+def test_many_draws_cost_hardly_more_than_if_all_are_told_apart(n, batch, relation):
+    """Beside the exact law of all draws, which Lemma replacement-mixture gives."""
+    run = dp_sgd(n, batch, 9, steps=1, sampling="with_replacement", adjacency=relation)
+    every = sample_with_replacement(Gaussian(9, 2), n, batch, relation)
+    delta = Fraction(1, 10**6)
+    found, truth = (m.epsilon(delta, digits=6, conversion="exact").epsilon for m in (run, every))
+    assert truth.lower <= found.upper <= truth.upper * Fraction(100001, 100000)
+    assert run.epsilon(delta, digits=6).kind is Kind.UPPER
+
+
+def test_a_run_of_a_thousand_batches_with_replacement():
+    """Beside a transform of the losses (tests/profile/test_many_parts.py); noise and steps."""
+    run = {"n": 60_000, "batch_size": 256, "sampling": "with_replacement"}
+    found = dp_sgd(**run, noise_multiplier=2, steps=1000).epsilon("1e-5", digits=6)
+    assert float(found.epsilon.upper) == pytest.approx(0.7406012, rel=5e-5)
+    more = dp_sgd(**run, noise_multiplier=3, steps=1000).epsilon("1e-5", digits=4).epsilon
+    fewer = dp_sgd(**run, noise_multiplier=2, steps=500).epsilon("1e-5", digits=4).epsilon
+    assert max(more.upper, fewer.upper) < found.epsilon.upper
+    drawn_once = dp_sgd(60_000, 256, 2, steps=1000, sampling="without_replacement")
+    assert drawn_once.epsilon("1e-5", digits=4).epsilon.lower > found.epsilon.upper
+
+
+def test_what_is_said_of_draws_with_replacement():
+    asked = ["dpsgd", *SHORT_RUN, "--noise-multiplier", "4", "--sampling", "with_replacement"]
+    answer = CliRunner().invoke(main, [*asked, "--accumulation", "3", "--more"], terminal_width=999)
+    said = " ".join(answer.output.replace("│", " ").split())
+    assert "18 (3 · 6) draws" in said
+    assert "drawn from all 600 records" in said
+    assert "each record of a batch is a draw of its own" in said
+    refused = CliRunner().invoke(main, [*asked, "--group", "2"])
+    assert refused.exit_code
+    assert "group: found 2 with sampling with_replacement, needed 1" in refused.output
+
+
+# --- a clipping norm that is adapted
+
+
+@covering()
+@pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])
+@pytest.mark.parametrize(("sigma", "other"), [("1", "8/5"), ("3/4", "1"), ("2", "25.6")])
+def test_two_noises_cost_what_both_cost_on_one_sample(sigma, other, adjacency):
+    run = dp_sgd(600, 6, sigma, steps=9, quantile_noise=other, adjacency=adjacency)
+    both = PoissonSubsample(Gaussian(sigma) + Gaussian(other), "1/100", adjacency)
+    found, known = (m.epsilon("1e-5", digits=8).epsilon for m in (run, 9 * both))
+    assert found.lower <= known.upper
+    assert known.lower <= found.upper
+    assert run.claim.kind is both.claim.kind
+
+
+def test_two_noises_that_are_one_number():
+    """3² and 4²: 1/(1/9 + 1/16) is (12/5)²."""
+    for sampling in ("poisson", "balls_and_bins", "shuffled", "with_replacement"):
+        two = dp_sgd(600, 6, 3, steps=100, sampling=sampling, quantile_noise=4)
+        assert two is dp_sgd(600, 6, "12/5", steps=100, sampling=sampling)
+    two = dp_sgd(600, 6, 3, steps=9, sampling="without_replacement", quantile_noise=4)
+    one = dp_sgd(600, 6, "12/5", steps=9, sampling="without_replacement")
+    assert two is PostProcess(one)
+    assert two.claim.kind is Kind.UPPER
+
+
+def test_the_noise_beside_that_of_a_count():
+    """Much noise on the count costs nothing, little is a target that no noise meets."""
+    run = {"n": 600, "batch_size": 6, "steps": 9, "epsilon": 1, "delta": "1e-5", "digits": 4}
+    alone, beside, far = (noise(**run, quantile_noise=x) for x in (None, "2", "1000"))
+    assert alone <= far < alone * 1.001 < beside
+    assert dp_sgd(600, 6, beside, steps=9, quantile_noise=2).epsilon("1e-5").epsilon.upper <= 1
+    words = ["--epsilon", "1", "--quantile-noise", "2", "--digits", "4"]
+    said = CliRunner().invoke(main, ["dpsgd", *SHORT_RUN, *words, "--more"]).output
+    assert f"{beside:.4g} meets the target" in said
+    assert f"noise (σ = {beside:.4g}) added" in " ".join(said.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("wrong", [0, -1, "x"])
+def test_noise_on_a_count_is_positive(wrong):
+    with pytest.raises(DomainError, match="quantile_noise: found"):
+        dp_sgd(600, 6, 1, steps=9, quantile_noise=wrong)
 
 
 # --- a person with several records, and several runs
