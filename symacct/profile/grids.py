@@ -10,7 +10,7 @@ import bisect
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -422,6 +422,11 @@ class DottedLaw:
     moved: int
 
 
+def cells_of(outcomes: Iterable[tuple[arb, arb]]) -> list[LineCell]:
+    """Make a cell of the P- and Q-mass of every outcome."""
+    return [LineCell(p, q, *ends_of((p / q).log())) for p, q in deadline.each(outcomes)]
+
+
 def of_cells(cells: list[LineCell], step: arb, left_out: arb) -> DottedLaw:
     """Move each cell's masses to the nodes on either side of its losses; both laws keep theirs."""
     lows = [floor(cell.low / step) for cell in deadline.each(cells)]
@@ -463,6 +468,58 @@ def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> D
     ]
     below = abs(values[1] - 1 + places[1]) / step.expm1()
     return DottedLaw(first, step, masses, excess, abs(values[-1]), below, 1)
+
+
+# Proved in docs/proofs/grids.md, Lemma lines-below.
+def lines_below(
+    part: Part, reverse: bool, ends: tuple[arb, arb], step: arb
+) -> list[tuple[arb, arb]]:
+    """List P- and Q-masses of a pair whose profile is the largest of lines below D.
+
+    A line goes through D at a place, lowered by what the chords about it leave open. Places are
+    half a step apart. [] where P(L = ∞) is not 0.
+    """
+    if part.mass_at_infinity(reverse) != 0:
+        return []
+    (first, last), half = ends, step / 2
+    losses = [first + half * j for j in deadline.each(range(2 - floor((first - last) / half)))]
+    places = [arb(0), *(y.exp() for y in deadline.each(losses))]
+    values = [arb(1), *(part.hockey_stick(y, reverse) for y in deadline.each(losses))]
+    apart = _differences(places)
+    slopes = [arb(-1), *(v / a for v, a in zip(_differences(values), apart, strict=True)), arb(0)]
+    lines = [(arb(1), arb(-1))]
+    for j in deadline.each(range(1, len(places) - 1)):
+        before, left, right, after = slopes[j - 1 : j + 3]
+        slope = ((left + right) / 2).mid()
+        if not (left <= slope and slope <= right):
+            continue
+        off = BALL.maximum(
+            apart[j] * _share_above(slope - left, after - slope, after - right),
+            apart[j - 1] * _share_above(right - slope, slope - before, left - before),
+        )
+        _keep(lines, ((values[j] - off - slope * places[j]).lower(), slope))
+    _keep(lines, (arb(0), arb(0)))
+    return [(b - d, t - s) for (b, s), (d, t) in itertools.pairwise(lines)]
+
+
+def _share_above(u: arb, w: arb, v: arb) -> arb:
+    """Bound uv/(u+w) of nonnegative numbers, v <= w, from above; 0 where u is 0."""
+    u, v = u.upper().max(arb(0)), v.upper().max(arb(0))
+    share: arb = u * v / (u + w.lower().max(v)) if u > 0 and v > 0 else arb(0)
+    return share
+
+
+def _keep(lines: list[tuple[arb, arb]], line: tuple[arb, arb]) -> None:
+    """Append a line b + sa of a larger slope, and drop those that the others leave no place."""
+
+    def crossing(first: tuple[arb, arb], second: tuple[arb, arb]) -> arb:
+        return (first[0] - second[0]) / (second[1] - first[1])
+
+    if not line[1] > lines[-1][1]:
+        return
+    while len(lines) > 1 and not crossing(lines[-2], lines[-1]) < crossing(lines[-1], line):
+        lines.pop()
+    lines.append(line)
 
 
 def of_tails(
@@ -581,6 +638,8 @@ def _kept(laws: list[tuple[arb, arb]], need: float) -> Group:
 
 #: The end of a profile that is laid is brought nearer by so many halvings.
 _HALVINGS = 6
+#: The least loss is rounded down to a whole number of these shares of a nat.
+_PLACES_OF_AN_END = 2**20
 #: A group has so many outcomes for each step of the grid: more hardly make its error less.
 _OUTCOMES_PER_STEP = 16
 
@@ -589,12 +648,17 @@ class LaidLaw(NamedTuple):
     """A laid law says how often it is run, its smallest and largest loss, and how it is laid.
 
     `laid` makes the dotted law for a step, and `has_atoms` says whether both ends are atoms.
+    Of a profile or of densities `groups` lists for a step P- and Q-masses of a pair below the pair.
+    `below` makes a dotted law of another pair, whose profile is at most D, which bounds D from
+    below; where there is none `laid` does.
     """
 
     runs: int
     ends: tuple[arb, arb]
     laid: Callable[[arb], DottedLaw]
     has_atoms: bool = False
+    groups: Callable[[arb], list[tuple[arb, arb]]] | None = None
+    below: Callable[[arb], DottedLaw] | None = None
 
 
 def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> Iterator[LaidLaw]:
@@ -602,7 +666,9 @@ def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> I
 
     Outcomes are grouped, densities are cut at the nodes, and of other losses the profile is laid.
     """
-    if part.is_atomic:
+    if (law := part.on_grid(count, reverse, need)) is not None:
+        yield law
+    elif part.is_atomic:
         outcomes = min(_OUTCOMES_PER_STEP * steps, MOST_OUTCOMES)
         for group, times in grouped(part, count, reverse, need, outcomes):
             low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))
@@ -610,11 +676,19 @@ def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> I
     elif densities := part.density_pairs(reverse):
         every = [reach(loss, way, need) for loss, ways in densities for way in ways]
         ends = arb(min(low for low, _ in every)), arb(max(high for _, high in every))
-        yield LaidLaw(count, ends, partial(_of_densities, densities, ends, need))
+        laid = partial(_of_densities, densities, ends, need)
+        groups = partial(_groups_of_density, *densities[0], ends, need)
+        yield LaidLaw(count, ends, laid, groups=groups)
     else:
-        ends = -_top(part, not reverse, need, 1), _top(part, reverse, need, 0)
+        low, high = -_top(part, not reverse, need, 1), _top(part, reverse, need, 0)
+        if (
+            low.is_finite() and not part.ends_in_atoms
+        ):  # a place at which balls tell that no loss is below
+            low = arb(floor(low * _PLACES_OF_AN_END)) / _PLACES_OF_AN_END
+        ends = low, high
         laid = partial(of_profile, part, reverse, ends)
-        yield LaidLaw(count, ends, laid, part.ends_in_atoms)
+        groups = partial(lines_below, part, reverse, ends)
+        yield LaidLaw(count, ends, laid, part.ends_in_atoms, groups)
 
 
 def _of_group(group: Group, step: arb) -> DottedLaw:
@@ -637,6 +711,15 @@ def _of_densities(
     tails_of_pairs = [tails(part, ways, losses, need) for part, ways in densities]
     left_out = sum((off for _, off in tails_of_pairs), arb(0))
     return of_tails([tail for every, _ in tails_of_pairs for tail in every], losses, step, left_out)
+
+
+def _groups_of_density(
+    loss: DensityLoss, ways: tuple[bool, ...], ends: tuple[arb, arb], need: float, step: arb
+) -> list[tuple[arb, arb]]:
+    """List the masses between nodes of a pair of densities, one of those whose D is the largest."""
+    low, high = (floor(end / step) for end in ends)
+    every, _ = tails(loss, ways[:1], [step * j for j in range(low, high + 2)], need)
+    return [(a.p - b.p, a.q - b.q) for a, b in itertools.pairwise(every[0])]
 
 
 def step_for(laws: list[LaidLaw], steps: int) -> arb:
@@ -771,13 +854,15 @@ class Grid:
 
     D lies between the profile of what was spread, less what spreading adds at most, and that
     profile with the mass that was left out. It is without P(L = ∞). `bits` are those of masses,
-    `work` those that it is to be asked at.
+    `work` those that it is to be asked at. Where some law has another one below, a grid of these,
+    `below`, bounds D from below.
     """
 
     spreads: Spreads
     need: int
     bits: int
     work: int
+    below: Grid | None = None
 
     @property
     def step(self) -> arb:
@@ -794,8 +879,11 @@ class Grid:
         """Enclose D(y), less P(L = ∞)."""
         value = self._nodes.profile(y)
         left_out = sum((k * spread.left_out for spread, k in self.spreads), self._cut(self._masses))
-        below = value - self._rounded_up - self._added(y)
-        return below.max(arb(0)).union(value + left_out)
+        if self.below is None:
+            low = value - self._rounded_up - self._added(y)
+        else:
+            low = self.below.delta(y).lower()
+        return low.max(arb(0)).union(value + left_out)
 
     @cached_property
     def _masses(self) -> Masses:
@@ -1141,7 +1229,10 @@ class Grids:
             with ctx.workprec(work + math.ceil(2 * farthest / math.log(2))):
                 step = step_for(laws, steps)
                 spreads = tuple((law.laid(step), law.runs) for law in laws)
-            self._made = {(steps, need): Grid(spreads, need, bits, work)}
+                below = tuple(((law.below or law.laid)(step), law.runs) for law in laws)
+            is_apart = any(law.below is not None for law in laws)
+            under = Grid(below, need, bits, work) if is_apart else None
+            self._made = {(steps, need): Grid(spreads, need, bits, work, under)}
         return self._made[steps, need]
 
 

@@ -264,7 +264,9 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
 def _(node: RandomAllocation) -> list[Product]:
     """Take the mean of the ratios of all runs, the record in one of them; one run is that run."""
     pairs = products(node.mechanism)
-    return pairs if node.steps == 1 else [product.allocated(node.steps) for product in pairs]
+    if node.steps == 1:
+        return pairs
+    return [product.allocated(node.steps) for product in pairs_of_each_run(pairs)]
 
 
 @products.register

@@ -60,7 +60,7 @@ import numpy as np
 from flint import acb, arb, arb_poly
 
 from symacct.kernel.errors import AssumptionError, PrecisionError
-from symacct.kernel.exact import Exact
+from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.sums import balls
 from symacct.profile.proofs import SINGLE_RUN
 
@@ -68,9 +68,14 @@ if TYPE_CHECKING:
     from symacct.kernel.claims import Proof
     from symacct.mechanisms import DiscreteGaussian
     from symacct.profile.float_laws import LawInFloats
+    from symacct.profile.grids import LaidLaw
+    from symacct.profile.losses import allocated_law
     from symacct.profile.losses.density import DensityLoss
     from symacct.profile.losses.finite import Atoms
     from symacct.profile.written_laws import Write, WrittenLaws
+
+else:  # which random allocation alone needs
+    allocated_law = LazyModule("symacct.profile.losses.allocated_law")
 
 #: An array of float64 or complex128, which steers.
 Floats = np.ndarray
@@ -238,12 +243,9 @@ class Part(Factor):
     def allocated(self, steps: int) -> Part:
         """Make the loss of a record in one of `steps` > 1 runs, drawn at random, against no record.
 
-        AssumptionError where it is not known.
+        A loss that knows more digits of it says so.
         """
-        raise no_pair(
-            "found RandomAllocation of noise that is not Gaussian, Laplace or "
-            "of finitely many outcomes, needed one of these"
-        )
+        return allocated_law.AllocatedLaw(self, steps)
 
     @classmethod
     def joined(cls, runs: Sequence[tuple[Self, int]]) -> Runs | None:
@@ -327,6 +329,13 @@ class Part(Factor):
         """Return the law in float64 with a bound of what it loses, to be laid on a grid; else None.
 
         Losses beyond which about the mass `rare` lies may be left out: the bound counts them.
+        """
+        return None
+
+    def on_grid(self, count: int, reverse: bool, need: float) -> LaidLaw | None:
+        """Lay the law of some runs on a grid, but for a P-mass of e^{−need}, where that is quicker.
+
+        None where a grid lays it by its outcomes, its densities or its profile.
         """
         return None
 

@@ -149,9 +149,17 @@ def test_an_epsilon_next_to_the_largest_loss():
     assert max(float(removed), float(added)) <= 1e-6 * (1 + 1e-6)
 
 
-def test_samples_are_refused():
-    with pytest.raises(AssumptionError, match="Gaussian, Laplace or"):
-        RandomAllocation(PoissonSubsample(Laplace(2), "1/2"), 5).epsilon("1e-3", conversion="exact")
+def test_samples_of_nearly_all_records_cost_as_all():
+    one, near = (
+        RandomAllocation(m, 5).epsilon("1e-3", conversion="exact", digits=3).epsilon
+        for m in (Laplace(2), PoissonSubsample(Laplace(2), "999999/1000000"))
+    )
+    assert near.lower < one.upper < near.upper * 1.001
+
+
+def test_several_mechanisms_in_a_run_are_refused():
+    with pytest.raises(AssumptionError, match="several mechanisms in one run"):
+        RandomAllocation(2 * Laplace(2), 5).epsilon("1e-3", conversion="exact")
 
 
 def test_next_to_the_ends_there_is_hardly_anything():

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb, ctx
@@ -21,12 +22,21 @@ from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import accuracy
 from symacct.kernel.errors import PrecisionError
-from symacct.kernel.exact import Exact
+from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import normal_tail, up_to
 from symacct.kernel.sums.halving import halved
 from symacct.profile.part import Floats, Part, ProfileOnly, no_pair
 from symacct.profile.written_laws import Write, WrittenLaws, allocated, laplaces, normals
+
+if TYPE_CHECKING:
+    from symacct.profile.grids import LaidLaw
+    from symacct.profile.losses import allocated_law, gaussian, laplace
+else:  # which several epochs alone need
+    allocated_law, gaussian, laplace = (
+        LazyModule(f"symacct.profile.losses.{file}")
+        for file in ("allocated_law", "gaussian", "laplace")
+    )
 
 # --- Gaussian noise
 #
@@ -69,6 +79,20 @@ class AllocationLoss(ProfileOnly):
     """
 
     symmetric = False
+    steps: int
+
+    @property
+    def of_run(self) -> Part:
+        """The loss of one run."""
+        raise NotImplementedError
+
+    def on_grid(self, count: int, reverse: bool, need: float) -> LaidLaw:
+        """Lay the law of the sum of ratios on a grid: several epochs ask few digits of each."""
+        return allocated_law.laid(self, count, reverse, need)
+
+    def allocated(self, steps: int) -> Part:
+        """Make the loss of a record in one of all runs: a mean of means of ratios is their mean."""
+        return replace(self, steps=self.steps * steps)  # type: ignore[type-var]
 
     def sampled(self, gamma: Exact) -> Part:
         """Raise AssumptionError: no pair is known of an allocation on a sample."""
@@ -101,6 +125,10 @@ class AllocatedGaussian(AllocationLoss):
 
     ratio: Exact
     steps: int
+
+    @property
+    def of_run(self) -> Part:
+        return gaussian.GaussianLoss(self.ratio)
 
     def in_latex(self, write: Write) -> WrittenLaws:
         return allocated(*normals(1 / self.ratio, write), self.steps)
@@ -309,6 +337,10 @@ class AllocatedLaplace(AllocationLoss):
 
     has_an_end = True
     is_costly = True
+
+    @property
+    def of_run(self) -> Part:
+        return laplace.LaplaceLoss(self.shift)
 
     def in_latex(self, write: Write) -> WrittenLaws:
         return allocated(*laplaces(self.shift, write), self.steps)

@@ -26,7 +26,7 @@ from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.mixed import Member, MixtureMoments
 from symacct.profile.losses.sampled_gaussian import SampledFrame, SampledGaussian
 from symacct.profile.losses.summed import float_moments_of_atoms
-from symacct.profile.part import Floats, OrderLine, Part, ProfileOnly, Runs
+from symacct.profile.part import Floats, OrderLine, Part, ProfileOnly, Runs, no_pair
 from symacct.profile.solve import CompositionProfile
 from symacct.profile.sums import sums_on_a_line
 from symacct.profile.written_laws import Write, WrittenLaws, mixed, product
@@ -66,6 +66,13 @@ class OneSample(ProfileOnly):
     def sampled(self, gamma: Exact) -> Part:
         """Mix P once more, at the rate of this loss times γ."""
         return type(self)(self.runs, self.gamma * gamma)
+
+    def allocated(self, steps: int) -> Part:
+        """Raise AssumptionError: each value of the product's profile may be a contour."""
+        raise no_pair(
+            "found RandomAllocation of several mechanisms in one run, needed one, Gaussian "
+            "noise alone, or finite laws"
+        )
 
     # --- float64: where to look
 
