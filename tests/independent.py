@@ -379,7 +379,11 @@ def rdp(mp, node, alpha):
     if name == "Either":
         return either(mp, alpha, **fields)
     if name == "RandomAllocation":
-        return allocation(mp, fields["mechanism"], alpha, fields["steps"])
+        size, longer = divmod(fields["steps"], fields["times"])
+        shorter = (fields["times"] - longer) * allocation(mp, fields["mechanism"], alpha, size)
+        if not longer:
+            return shorter
+        return shorter + longer * allocation(mp, fields["mechanism"], alpha, size + 1)
     if name == "Scale":
         return number(mp, fields["c"]) * rdp(mp, fields["mechanism"], alpha)
     if name == "PostProcess":

@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from flint import arb, ctx
 
 from symacct.kernel import deadline
 from symacct.kernel.errors import PrecisionError
+from symacct.kernel.memory import cached_property
 
 #: A float64 of the layer below, an array.
 Floats = np.ndarray
@@ -124,29 +124,30 @@ class Between:
         low = float((q[over] - p[over]).sum()) - units * _UNIT * float((p[over] + q[over]).sum())
         return max(low, 0.0), high * (1 + 2 * units * _UNIT)
 
-    def outcomes_above(self) -> list[tuple[arb, arb]]:
-        """List (xq/t, q) of the nodes above, raised by what their masses may be too small."""
-        raised = arb(1) + 2 * arb(_UNIT) * self.above.units
-        start = arb(self.log_start).exp() / self.count * (1 + self._blur * arb(0, 1))
-        step, kept = arb(self.step), np.flatnonzero(self.above.masses).tolist()
-        every = ((self.above.first + k, arb(float(self.above.masses[k])) * raised) for k in kept)
-        return [(q * start * (step * k).exp(), q) for k, q in deadline.each(every)]
+    # Proved in docs/proofs/allocations.md, Lemma ratio-composition.
+    def outcomes_above(self) -> tuple[Floats, Floats]:
+        """Return q and log(x/t) of the nodes above, q raised by what it may be too small."""
+        kept = self.above.masses > 0
+        return self.above.masses[kept] * (1 + 4 * self.above.units * _UNIT), self.losses[kept]
 
-    def outcomes_below(self, is_call: bool) -> list[tuple[arb, arb]]:
-        """List (m/t, q) of the groups below; for E(S/t − a)₊ with m too small and q too large.
+    # Proved in docs/proofs/allocations.md, Lemma ratio-composition.
+    def outcomes_below(self, is_call: bool) -> tuple[Floats, Floats, Floats]:
+        """Return m/t, q and log(m/(tq)) of the groups below, changed so that a mean of f falls.
 
-        Else the other way round.
+        For E(S/t − a)₊ m is too small and q too large, and else the other way round.
         """
-        off = arb(2 * _UNIT * self.below.units)
-        first, second = (1 - off, 1 + off) if is_call else (1 + off, 1 - off)
-        kept = np.flatnonzero(self.below.masses).tolist()
-        pairs = ((float(self.below.moments[k]), float(self.below.masses[k])) for k in kept)
-        return [(arb(p) * first / self.count, arb(q) * second) for p, q in deadline.each(pairs)]
+        kept = (self.below.masses > 0) & (self.below.moments > 0)
+        off = 4 * self.below.units * _UNIT * (1 if is_call else -1)
+        p, q = self.below.moments[kept] / self.count, self.below.masses[kept]
+        return p * (1 - off), q * (1 + off), np.log(p / q) - 2 * off
 
     @property
-    def _blur(self) -> float:
-        """Bound by which share e^{`log_start`}, a rounded number, is off."""
-        return 8 * _UNIT * (1 + abs(self.log_start))
+    def blur(self) -> float:
+        """Bound by how much logarithms of nodes and groups are off, and masses by which share."""
+        ends = (
+            abs(self.log_start) + math.log(self.count) + float(np.abs(self.losses[[0, -1]]).max())
+        )
+        return 64 * _UNIT * (1 + ends)
 
     @property
     def losses(self) -> Floats:
@@ -212,34 +213,49 @@ class Sums:
 
     def of(self, count: int) -> Between:
         """Enclose the sum of so many ratios."""
-
-        @cache
-        def above(n: int, level: int) -> Above:
-            step = self._step(count, level)
-            if n == 1:
-                return _finer_above(self.single[0], round(self.step(1) / step))
-            wide = self._step(count, level + 1)
-            first, second = above(n // 2, level + 1), above(n - n // 2, level + 1)
-            law = _sum_above(first, second, wide, round(wide / step))
-            return _cut_above(law, self.log_start, step, self.rare)
-
-        @cache
-        def below(n: int, level: int) -> Below:
-            step = self._step(count, level)
-            if n == 1:
-                return _finer_below(self.single[1], round(self.step(1) / step))
-            wide = self._step(count, level + 1)
-            first, second = below(n // 2, level + 1), below(n - n // 2, level + 1)
-            return _cut_below(_sum_below(first, second, wide, round(wide / step)), self.rare)
-
-        high, low = above(count, 0), below(count, 0)
+        high, low = self._above(count, count), self._below(count, count)
         if max(high.units, low.units) > _MOST_UNITS:
             raise PrecisionError(f"found {count:,} ratios, whose roundings add up, needed fewer")
-        return Between(self.log_start, self._step(count, 0), count, high, low)
+        return Between(self.log_start, self.step(count), count, high, low)
 
-    def _step(self, count: int, level: int) -> float:
-        """Choose the step of all sums that are halved so often."""
-        return self.step(max(1, count >> level))
+    def _above(self, n: int, of: int) -> Above:
+        """Return the law above n ratios, n or n − 1 being `of`, whose step all sums have."""
+        known = self._known_above.get((n, of))
+        if known is None:
+            step, half = self.step(of), max(1, of // 2)
+            if n == 1:
+                known = _finer_above(self.single[0], round(self.step(1) / step))
+            else:
+                wide = self.step(half)
+                parts = self._above(n // 2, half), self._above(n - n // 2, half)
+                law = _sum_above(*parts, wide, round(wide / step))
+                known = _cut_above(law, self.log_start, step, self.rare)
+            self._known_above[n, of] = known
+        return known
+
+    def _below(self, n: int, of: int) -> Below:
+        """Return the law below n ratios, as `_above` the one above."""
+        known = self._known_below.get((n, of))
+        if known is None:
+            step, half = self.step(of), max(1, of // 2)
+            if n == 1:
+                known = _finer_below(self.single[1], round(self.step(1) / step))
+            else:
+                wide = self.step(half)
+                parts = self._below(n // 2, half), self._below(n - n // 2, half)
+                known = _cut_below(_sum_below(*parts, wide, round(wide / step)), self.rare)
+            self._known_below[n, of] = known
+        return known
+
+    @cached_property
+    def _known_above(self) -> dict[tuple[int, int], Above]:
+        """The laws above that have been summed."""
+        return {}
+
+    @cached_property
+    def _known_below(self) -> dict[tuple[int, int], Below]:
+        """The laws below that have been summed."""
+        return {}
 
 
 # --- one sum

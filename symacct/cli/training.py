@@ -34,7 +34,7 @@ _NOISE = sympy.Symbol("noise", positive=True)
 
 @command(
     "dpsgd",
-    "n batch_size epochs steps sampling adjacency accumulation quantile_noise "
+    "n batch_size epochs steps sampling times adjacency accumulation quantile_noise "
     "conversion seconds digits more",
     dp_sgd,
 )
@@ -82,6 +82,7 @@ def dpsgd_command(
     steps: How many times noise is added in all, once to a batch, in place of --epochs.
     sampling: How batches are drawn: poisson, without_replacement, with_replacement, balls_and_bins
         or shuffled.
+    times: With balls_and_bins, how many different batches of so many epochs a record draws.
     adjacency: Which datasets are neighbours: add_remove or replace_one. The default follows from
         --sampling.
     quantile_noise: If the clipping norm is adapted, the noise on the count of gradients below it,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from symacct.kernel.claims import ADD_REMOVE, LARGER, UNKNOWN, AttainedBy
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric
@@ -16,20 +18,26 @@ _DRAWN = (
     "each record draws its one step of the {steps} uniformly at random and independently of all "
     "other records, as a shuffled order does not, and the draws are kept secret"
 )
+_DRAWN_TIMES = (
+    "each record draws its {times} different steps of the {steps} uniformly at random and "
+    "independently of all other records, and the draws are kept secret"
+)
 
 
 class RandomAllocation(Operation):
-    """T = `steps` runs of the mechanism, where each record takes part in one secret random run.
+    """T = `steps` runs of the mechanism, where each record takes part in few secret random runs.
 
-    Each record draws its run independently of all other records, and the draws are kept secret.
-    This is also called balls in bins: an epoch of batches in which each record chooses its batch.
+    Each record draws one run, or `times` different runs, independently of all other records, and
+    the draws are kept secret. With one run this is also called balls in bins: an epoch of batches
+    in which each record chooses its batch. With k runs the cost is bounded by that of blocks of
+    ⌊T/k⌋ and ⌈T/k⌉ runs, of each of which a record draws one (Feldman and Shenfeld 2025).
     An epoch that cuts a shuffled order into batches is none, and may cost much more
     (`baselines.shuffled_batches`).
     The mechanism of a run may be chosen by earlier outputs. n epochs are n of these. The curve of
     Gaussian noise is exact. The result is about add/remove neighbours, and so is the curve of
-    `mechanism` that is read. `steps` is a whole number from 1 to 10⁹. Raises DomainError for
-    another number, and AdjacencyError if the mechanism's curve is about replace-one. ε(α) is in
-    nats.
+    `mechanism` that is read. `steps` is a whole number from 1 to 10⁹, and `times` one from 1 to
+    `steps`. Raises DomainError for another number, and AdjacencyError if the mechanism's curve is
+    about replace-one. ε(α) is in nats.
 
     >>> from symacct import Gaussian
     >>> print(RandomAllocation(Gaussian(2), 100).rdp(32, digits=5))
@@ -38,39 +46,70 @@ class RandomAllocation(Operation):
 
     mechanism: Node
     steps: int
+    times: int
+    json_optional: ClassVar[tuple[str, ...]] = ("times",)
     fixed_adjacency = ADD_REMOVE
     read_adjacency = ADD_REMOVE
 
     says_who_takes_part = True
     drawing = "each record drawing its batch independently and in secret"
-    words = (
-        "{steps:step} of {mechanism}, with each record in one step, which it draws "
-        "independently of other records and in secret"
-    )
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        """How many runs a record draws."""
+        which = "in one step, which it draws"
+        if self.times > 1:
+            which = "in {times} steps, which it draws"
+        return (
+            "{steps:step} of {mechanism}, with each record "
+            f"{which} independently of other records and in secret"
+        )
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
-        """How records draw their steps, which a shuffled order does not; none for one step."""
-        return (_DRAWN,) if self.steps > 1 else ()
+        """How records draw their steps, which a shuffled order does not; none for all steps."""
+        if self.steps == self.times:
+            return ()
+        return (_DRAWN if self.times == 1 else _DRAWN_TIMES,)
 
     @property
     def changes_size(self) -> bool:  # type: ignore[override]
-        """Has a run fewer records than the data? It has, unless there is one step."""
-        return self.steps > 1
+        """Has a run fewer records than the data? It has, unless a record is in every step."""
+        return self.steps > self.times
+
+    @property
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """The sizes of blocks of which a record draws one run each, with their numbers.
+
+        >>> from symacct import Gaussian
+        >>> RandomAllocation(Gaussian(2), 17, 5).blocks
+        ((3, 3), (4, 2))
+        """
+        size, longer = divmod(self.steps, self.times)
+        every = (size, self.times - longer), (size + 1, longer)
+        return tuple((steps, count) for steps, count in every if count)
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
         """The mean of the laws with the record in one run, and the law without it.
 
-        Their larger direction attains it, at each order; for one step the mechanism's own pair.
+        Their larger direction attains it, at each order; in all steps the mechanism's own pair.
         """
         inner = self.mechanism.attained
-        return inner if self.steps == 1 else LARGER if inner.is_swapped else UNKNOWN
+        if self.steps == self.times:
+            return inner
+        return LARGER if inner.is_swapped and self.times == 1 else UNKNOWN
 
-    def __new__(cls, mechanism: Node, steps: Numeric) -> RandomAllocation:
+    def __new__(cls, mechanism: Node, steps: Numeric, times: Numeric = 1) -> RandomAllocation:
         count = whole(steps, "RandomAllocation, steps", least=1)
         if count > _MOST_STEPS:
             raise DomainError(
                 f"RandomAllocation, steps: found {echo(steps)}, needed steps <= {_MOST_STEPS:,}"
             )
-        return cls._intern(mechanism=as_node(mechanism, "RandomAllocation, mechanism"), steps=count)
+        drawn = whole(times, "RandomAllocation, times", least=1)
+        if drawn > count:
+            raise DomainError(
+                f"RandomAllocation, times: found {echo(times)}, needed at most the {count:,} steps"
+            )
+        node = as_node(mechanism, "RandomAllocation, mechanism")
+        return cls._intern(mechanism=node, steps=count, times=drawn)

@@ -192,8 +192,8 @@ BATCHES = {
     "probability {batch}/{n}, independently",
     "without_replacement": "exactly {records} of the {n:,} records, drawn without "
     "replacement{noise}",
-    "balls_and_bins": "about {records} records{noise}; in an epoch each of the {n:,} records draws "
-    "one of {bins:,} batches, independently",
+    "balls_and_bins": "about {records} records{noise}; in {epochs} each of the {n:,} records draws "
+    "{times} of {bins:,} batches, independently",
     "with_replacement": "{records} draws{noise}; each draw is from all of the {n:,} records, so "
     "that a record may be in a batch more than once, and then counts as often",
     "shuffled": "{records} records{noise}; each epoch cuts a new order of the {n:,} records into "
@@ -224,6 +224,22 @@ _APART = (
 )
 
 
+def drawn_batches(
+    sampling: str, n: int, batch: int, records: str, noise: str, times: int = 1
+) -> str:
+    """A sentence that says how the `records` of a batch are drawn."""
+    epochs, drawn = ("an epoch", "one") if times == 1 else (f"{times:,} epochs", f"{times:,}")
+    return BATCHES[sampling].format(
+        records=records,
+        n=n,
+        batch=batch,
+        bins=times * n // batch,
+        noise=noise,
+        epochs=epochs,
+        times=drawn,
+    )
+
+
 def dp_sgd(
     n: Numeric,
     batch_size: Numeric,
@@ -235,6 +251,7 @@ def dp_sgd(
     adjacency: str | Adjacency | None = None,
     accumulation: Numeric = 1,
     quantile_noise: Numeric | None = None,
+    times: Numeric = 1,
 ) -> Node:
     """DP-SGD over `n` records: noise of σ = noise_multiplier · C on sums of gradients clipped to C.
 
@@ -250,7 +267,8 @@ def dp_sgd(
     that is added or removed; the result is an upper bound, in which a record that is drawn very
     often may tell all (`sample_with_replacement`). With "balls_and_bins" each record draws its
     batch of an epoch: there are ⌊n/(K·batch_size)⌋ batches, and neighbours differ by one record
-    that is added or removed. With "shuffled" each epoch cuts a fresh permutation into batches;
+    that is added or removed. With times=k it draws k different batches of ⌊kn/(K·batch_size)⌋, for
+    k epochs at a time. With "shuffled" each epoch cuts a fresh permutation into batches;
     this is accounted for as if the permutation were published, without amplification
     (docs/proofs/allocations.md, Lemma shuffled-above), and `baselines.shuffled_batches` gives a
     lower bound of its cost. For this, neighbouring datasets must have the same number of batches,
@@ -283,17 +301,24 @@ def dp_sgd(
     count = _count(records, batch, epochs, steps, "dp_sgd")
     noise = _both(positive(noise_multiplier, "noise_multiplier"), quantile_noise)
     scheme = parameters.one_of(sampling, "sampling", (*_OF_STEPS, "shuffled", "balls_and_bins"))
+    drawn = whole(times, "times", 1)
+    if drawn > 1 and scheme != "balls_and_bins":
+        raise DomainError(
+            f"times: found {echo(times)} with sampling={scheme!r}, needed sampling='balls_and_bins'"
+        )
     if scheme not in _OF_STEPS:
-        passes = whole_passes(records, batch, epochs, steps, scheme)
+        passes = whole_passes(records, batch, epochs, steps, scheme, drawn)
         if epochs is not None and passes != _passes(epochs):
             warn(
                 f"dp_sgd: epochs={echo(epochs)} are counted as {passes:,}, because each record is "
-                f"in one batch of every epoch with sampling={scheme!r}",
+                f"in {'one batch' if drawn == 1 else f'{drawn:,} batches'} of every "
+                f"{'epoch' if drawn == 1 else f'{drawn:,} epochs'} with sampling={scheme!r}",
                 RoundedWarning,
             )
         if scheme == "shuffled":
             return _shuffled(noise, passes, adjacency or REPLACE_ONE)
-        return _allocated(noise, records // batch, passes, adjacency or ADD_REMOVE)
+        allocated = RandomAllocation(Gaussian(noise), drawn * records // batch, drawn)
+        return _allocated(allocated, passes // drawn, adjacency or ADD_REMOVE)
     if scheme == "with_replacement":
         return count * _drawn(Gaussian(noise, 2), records, batch, adjacency or ADD_REMOVE)
     kind, sensitivity = _SAMPLINGS[scheme]
@@ -336,21 +361,32 @@ def records_of_a_batch(batch_size: Numeric, accumulation: Numeric = 1) -> int:
 
 # Proved in docs/proofs/allocations.md, Lemma fewer-steps.
 def whole_passes(
-    n: int, batch: int, epochs: Numeric | None, steps: Numeric | None, sampling: str
+    n: int,
+    batch: int,
+    epochs: Numeric | None,
+    steps: Numeric | None,
+    sampling: str,
+    times: int = 1,
 ) -> int:
     """The number of epochs, rounded up, where each record is in one batch of every epoch.
 
-    Exactly one of `epochs` and `steps` is given, which `_count` has checked.
+    Where it draws `times` batches of so many epochs it is a multiple of `times`. Exactly one of
+    `epochs` and `steps` is given, which `_count` has checked.
     """
     if epochs is not None:
-        return math.ceil(_passes(epochs))
-    # Of balls and bins an epoch has ⌊n/batch⌋ batches: fewer of them cost more.
-    batches = n // batch if sampling == "balls_and_bins" else -(-n // batch)
-    return -(-whole(steps, "steps", 1) // batches)
+        return times * math.ceil(_passes(epochs) / times)
+    # Of balls and bins k epochs have ⌊kn/batch⌋ batches: fewer of them cost more.
+    batches = times * n // batch if sampling == "balls_and_bins" else -(-n // batch)
+    return times * -(-whole(steps, "steps", 1) // batches)
 
 
 def roundings(
-    n: int, batch: int, epochs: Numeric | None, steps: Numeric | None, sampling: str
+    n: int,
+    batch: int,
+    epochs: Numeric | None,
+    steps: Numeric | None,
+    sampling: str,
+    times: int = 1,
 ) -> list[str]:
     """Sentences that say what was rounded of a run of `dp_sgd`, and in which direction.
 
@@ -360,25 +396,29 @@ def roundings(
     ['9 steps, up from 2.5 · 1000/300']
     """
     notes = []
-    if sampling == "balls_and_bins" and n % batch:
-        notes.append(f"{n // batch:,} batches an epoch, down from {n}/{batch}, as fewer cost more")
+    a_time, share = ("an epoch", "") if times == 1 else (f"in {times:,} epochs", f"{times} · ")
+    if sampling == "balls_and_bins" and times * n % batch:
+        notes.append(
+            f"{times * n // batch:,} batches {a_time}, down from {share}{n}/{batch}, as fewer cost "
+            "more"
+        )
     if sampling in _OF_STEPS:
         if epochs is not None and (_passes(epochs) * n / batch).denominator != 1:
             taken = _steps(n, batch, epochs)
             notes.append(f"{taken:,} step{'s' * (taken > 1)}, up from {epochs} · {n}/{batch}")
         return notes
-    passes = whole_passes(n, batch, epochs, steps, sampling)
+    passes = whole_passes(n, batch, epochs, steps, sampling, times)
     counted = f"{passes:,} epoch{'s' * (passes > 1)}, up from"
-    batches = n // batch if sampling == "balls_and_bins" else -(-n // batch)
+    batches = times * n // batch if sampling == "balls_and_bins" else -(-n // batch)
     if epochs is not None and passes != _passes(epochs):
         notes.append(f"{counted} {epochs}")
-    elif steps is not None and passes * batches != whole(steps, "steps", 1):
-        notes.append(f"{counted} {steps} steps of {batches:,} an epoch")
+    elif steps is not None and passes // times * batches != whole(steps, "steps", 1):
+        notes.append(f"{counted} {steps} steps of {batches:,} {a_time}")
     return notes
 
 
-def _allocated(noise: Exact, bins: int, epochs: int, adjacency: str | Adjacency) -> Node:
-    """Epochs in each of which a record draws one of `bins` batches, for add/remove neighbours.
+def _allocated(run: Node, count: int, adjacency: str | Adjacency) -> Node:
+    """So many runs in each of which a record draws its batches, for add/remove neighbours.
 
     AdjacencyError for others.
     """
@@ -387,7 +427,7 @@ def _allocated(noise: Exact, bins: int, epochs: int, adjacency: str | Adjacency)
             f"dp_sgd: found adjacency {named_adjacency(adjacency)} with sampling="
             "'balls_and_bins', needed 'add_remove'"
         )
-    return epochs * RandomAllocation(Gaussian(noise), bins)
+    return count * run
 
 
 def _shuffled(noise: Exact, epochs: int, adjacency: str | Adjacency) -> Node:

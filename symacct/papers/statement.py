@@ -38,7 +38,7 @@ from symacct.kernel.epsilon_delta import failures_of_guarantee
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric
 from symacct.kernel.node import Marked, Node
-from symacct.operations.recipes import BATCHES
+from symacct.operations.recipes import drawn_batches
 from symacct.results.written import Written
 from symacct.theory import catalogue
 from symacct.version import __version__
@@ -182,19 +182,19 @@ def training(
     epochs: str,
     sampling: str,
     runs: int = 1,
+    times: int = 1,
 ) -> str:
     """Describe DP-SGD runs as readers know them: data, epochs, batches, clipping and noise.
 
-    `noise_multiplier` is as it is shown, `epochs` may be empty, and `sampling` is that of `dp_sgd`.
+    `noise_multiplier` is as it is shown, `epochs` may be empty, and `sampling` and `times` are
+    those of `dp_sgd`.
 
     >>> training(60000, 256, "1.1", 3516, "15", "poisson").split(". ")[0]
     'A model was trained by DP-SGD on 60,000 records for 15 epochs (3,516 steps)'
     """
     taken = _counted(steps, "step")
     passes = f"{_counted(epochs, 'epoch')} ({taken})" if epochs else taken
-    batch = BATCHES[sampling].format(
-        records=f"{batch_size:,}", n=n, batch=batch_size, bins=n // batch_size, noise=""
-    )
+    batch = drawn_batches(sampling, n, batch_size, f"{batch_size:,}", "", times)
     models, each = ("A model was", "") if runs == 1 else (f"{runs:,} models were", ", each")
     return Marked(
         f"{models} trained by DP-SGD on {n:,} records{each} for {passes}. Each step took a batch "

@@ -18,7 +18,12 @@ from symacct.kernel.exact import text
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import rational, whole
 from symacct.operations import Compose, GroupPrivacy, dp_sgd
-from symacct.operations.recipes import BATCHES, records_of_a_batch, roundings
+from symacct.operations.recipes import (
+    drawn_batches,
+    records_of_a_batch,
+    roundings,
+    whole_passes,
+)
 from symacct.papers import statement
 from symacct.papers.report import PrivacyReport, Row
 from symacct.theory import catalogue
@@ -73,6 +78,7 @@ class TrainingRun:
     sampling: str
     adjacency: str | None
     accumulation: str
+    times: str
     quantile_noise: str | None
     group: str
     runs: str
@@ -99,6 +105,7 @@ class TrainingRun:
                 sampling=self.sampling,
                 adjacency=self.adjacency,
                 accumulation=self.accumulation,
+                times=self.times,
                 quantile_noise=self.quantile_noise,
             )
         group, runs = together
@@ -133,7 +140,7 @@ class TrainingRun:
     @property
     def rounded(self) -> list[str]:
         """Sentences on what was rounded of the run, and in which direction."""
-        return roundings(*self._size, self.epochs, self.steps, self.sampling)
+        return roundings(*self._size, self.epochs, self.steps, self.sampling, self._drawn)
 
     def facts(self, g: Guarantee) -> Iterator[Row]:
         """Yield what is assumed of the run, what was rounded and checked, and its expression."""
@@ -168,7 +175,9 @@ class TrainingRun:
             return "Trained with DP-SGD"
         runs, (n, batch) = whole(self.runs, "runs"), self._size
         epochs = self.epochs or ""
-        return statement.training(n, batch, noise, self._steps, epochs, self.sampling, runs)
+        return statement.training(
+            n, batch, noise, self._steps, epochs, self.sampling, runs, self._drawn
+        )
 
     @property
     def _size(self) -> tuple[int, int]:
@@ -178,12 +187,17 @@ class TrainingRun:
     @property
     def _steps(self) -> int:
         """So many batches are taken in all, in one run."""
-        n, batch = self._size
+        (n, batch), times = self._size, self._drawn
+        if self.sampling == "balls_and_bins":  # whole epochs, k of ⌊kn/B⌋ batches together
+            passes = whole_passes(n, batch, self.epochs, self.steps, self.sampling, times)
+            return times * n // batch * (passes // times)
         taken = dp_sgd(n, batch, 1, self.epochs, steps=self.steps)
-        steps = taken.runs if isinstance(taken, Compose) else 1
-        if self.sampling == "balls_and_bins":  # whole epochs of ⌊n/B⌋ batches
-            steps = n // batch * -(-steps // -(-n // batch))
-        return int(steps)
+        return int(taken.runs if isinstance(taken, Compose) else 1)
+
+    @property
+    def _drawn(self) -> int:
+        """A record draws so many batches at a time."""
+        return whole(self.times, "times", 1)
 
     def _batches(self, noise: Any) -> str:
         """Describe what was run: the batches, their records, and the noise added to each."""
@@ -191,8 +205,6 @@ class TrainingRun:
         loads, runs = whole(self.accumulation, "accumulation"), whole(self.runs, "runs")
         records = f"{batch:,}" if loads == 1 else f"{batch:,} ({loads:,} · {self.batch_size})"
         steps, added = self._steps, f", noise (σ = {value(noise)}) added once to each"
-        drawn = BATCHES[self.sampling].format(
-            records=records, n=n, batch=batch, bins=n // batch, noise=added
-        )
+        drawn = drawn_batches(self.sampling, n, batch, records, added, self._drawn)
         such = f"; {runs:,} such trainings" if runs > 1 else ""
         return f"{steps:,} batch{'es' * (steps != 1)} of {drawn}{such}"

@@ -10,7 +10,7 @@ import bisect
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -420,11 +420,6 @@ class DottedLaw:
     left_out: arb
     far_mass: arb
     moved: int
-
-
-def cells_of(outcomes: Iterable[tuple[arb, arb]]) -> list[LineCell]:
-    """Make a cell of the P- and Q-mass of every outcome."""
-    return [LineCell(p, q, *ends_of((p / q).log())) for p, q in deadline.each(outcomes)]
 
 
 def of_cells(cells: list[LineCell], step: arb, left_out: arb) -> DottedLaw:

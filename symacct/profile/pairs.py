@@ -260,13 +260,25 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
     return [Family.of(both_ways, pair.kind)]
 
 
+# Proved in docs/proofs/allocations.md, Lemmas allocation-pair and blocks.
 @products.register
 def _(node: RandomAllocation) -> list[Product]:
-    """Take the mean of the ratios of all runs, the record in one of them; one run is that run."""
+    """Take the mean of the ratios of all runs, the record in one of them; one run is that run.
+
+    A record in several runs draws one of each block, as a bound.
+    """
     pairs = products(node.mechanism)
     if node.steps == 1:
         return pairs
-    return [product.allocated(node.steps) for product in pairs_of_each_run(pairs)]
+    every = []
+    for product in pairs_of_each_run(pairs):
+        blocks = [
+            (product if steps == 1 else product.allocated(steps), count)
+            for steps, count in node.blocks
+        ]
+        runs = blocks[0][0] if node.times == 1 else composed(blocks)
+        every.append(runs if node.times in (1, node.steps) else runs.as_bound())
+    return every
 
 
 @products.register

@@ -27,9 +27,7 @@ INTEGERS = Proof("PROFILE-INTEGERS", SYMACCT.at("docs/proofs/losses.md, integer-
 SINGLE_INTEGER = Proof(
     "PROFILE-ONE-INTEGER", SYMACCT.at("docs/proofs/mechanisms.md, integer-tails")
 )
-ALLOCATIONS = Proof(
-    "PROFILE-ALLOCATION", SYMACCT.at("docs/proofs/allocations.md, sums-of-ratios")
-)
+ALLOCATIONS = Proof("PROFILE-ALLOCATION", SYMACCT.at("docs/proofs/allocations.md, sums-of-ratios"))
 BOUNDED_RANGE = Proof(
     "PROFILE-BOUNDED-RANGE", SYMACCT.at("docs/proofs/selection.md, bounded-range-profile")
 )

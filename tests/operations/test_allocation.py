@@ -22,8 +22,12 @@ from symacct import (
     RandomAllocation,
     RandomizedResponse,
     SubsampleWithoutReplacement,
+    dp_sgd,
     falsify,
+    from_json,
+    parse,
 )
+from symacct.kernel.errors import RoundedWarning
 from tests import independent
 from tests.support import holds
 from tests.thinning import covering, some
@@ -131,3 +135,83 @@ def test_bad_input_is_one_typed_error():
         RandomAllocation(5, 3)
     with pytest.raises(AdjacencyError):
         RandomAllocation(SubsampleWithoutReplacement(Gaussian(5), "1/9"), 3)
+
+
+# --- a record in several steps
+
+
+def in_several(steps, times):
+    """The expression of k of T steps, and that of its blocks."""
+    size, longer = divmod(steps, times)
+    noise = Gaussian("3/2")
+    blocks = (times - longer) * RandomAllocation(noise, size)
+    blocks = blocks + longer * RandomAllocation(noise, size + 1) if longer else blocks
+    return RandomAllocation(noise, steps, times), blocks
+
+
+@pytest.mark.parametrize(("steps", "times"), [(10, 2), (11, 3), (7, 6), (6, 6)])
+def test_several_steps_cost_what_blocks_do(steps, times):
+    several, blocks = in_several(steps, times)
+    for alpha in (2, 3, "9/2", 40):
+        assert str(several.rdp(alpha, digits=8)) == str(blocks.rdp(alpha, digits=8))
+    by, of_blocks = (
+        m.epsilon("1e-5", conversion="exact", digits=3).epsilon for m in (several, blocks)
+    )
+    assert by.lower <= of_blocks.upper
+    assert of_blocks.lower <= by.upper
+
+
+def test_all_steps_are_a_composition_and_fewer_cost_less():
+    noise = Gaussian(2)
+    every = [RandomAllocation(noise, 6, times) for times in (1, 2, 3, 4, 5, 6)]
+    costs = [m.rdp(3, digits=8) for m in every]
+    assert str(costs[-1]) == str((6 * noise).rdp(3, digits=8))
+    assert every[-1].rdp(3).claim.kind is Kind.EXACT
+    assert every[1].rdp(3).claim.kind is Kind.UPPER
+    assert all(few.upper < many.lower for few, many in itertools.pairwise(costs))
+    composed = (6 * noise).epsilon("1e-5", 6).epsilon
+    assert every[-1].epsilon("1e-5", 6).epsilon.rounded(6) == composed.rounded(6)
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_several_steps_of_finite_laws_are_bounded(times):
+    """D(y) of the mean over all choices of the steps, by all outcomes of four steps."""
+    run = RandomAllocation(RandomizedResponse("3/4"), 4, times)
+    p, q = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))
+    choices = list(itertools.combinations(range(4), times))
+    for y in (0, Fraction(1, 2), 1):
+        found = run.delta(y, conversion="exact", digits=6).delta
+        for reverse in (False, True):
+            true = 0.0
+            for outcome in itertools.product(range(2), repeat=4):
+                off = math.prod(q[k] for k in outcome)
+                on = sum(
+                    math.prod((p if i in chosen else q)[k] for i, k in enumerate(outcome))
+                    for chosen in choices
+                ) / Fraction(len(choices))
+                on, off = (off, on) if reverse else (on, off)
+                true += max(float(on) - math.exp(y) * float(off), 0.0)
+            assert true <= float(found.upper) * (1 + 1e-12)
+
+
+def test_several_steps_in_text_and_json():
+    run = RandomAllocation(Gaussian(2), 10, times=3)
+    assert repr(run) == "RandomAllocation(Gaussian(2), 10, times=3)"
+    assert parse(repr(run)) is run
+    assert from_json(run.to_json()) is run
+    once = RandomAllocation(Gaussian(2), 10, times=1)
+    assert once is RandomAllocation(Gaussian(2), 10)
+    assert "times" not in repr(once) + once.to_json()
+    with pytest.raises(DomainError, match="times: found 11, needed at most the 10 steps"):
+        RandomAllocation(Gaussian(2), 10, 11)
+
+
+def test_balls_and_bins_of_several_epochs():
+    run = dp_sgd(78_200, 1000, "0.55", 5, sampling="balls_and_bins", times=5)
+    assert run is RandomAllocation(Gaussian("0.55"), 391, 5)
+    two = dp_sgd(1000, 100, 1, steps=60, sampling="balls_and_bins", times=3)
+    assert two is 2 * RandomAllocation(Gaussian(1), 30, 3)
+    with pytest.warns(RoundedWarning, match="4 are counted as 6"):
+        dp_sgd(1000, 100, 1, 4, sampling="balls_and_bins", times=3)
+    with pytest.raises(DomainError, match="times: found 2 with sampling='poisson'"):
+        dp_sgd(1000, 100, 1, 1, times=2)

@@ -23,6 +23,7 @@ from symacct.kernel.arithmetic.ball import ends_of, float_above
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.sums.halving import halved
+from symacct.profile.float_laws import UNIT
 from symacct.profile.losses.allocated import AllocationLoss
 from symacct.profile.part import Floats, Part
 from symacct.profile.proofs import ALLOCATIONS
@@ -60,8 +61,8 @@ _TOLD_NATS = 15.0
 _NATS_OF_DIGITS = 8.0
 #: An ε is estimated by so many halvings.
 _HALVINGS = 40
-#: A difference of float64 is raised by this share, for its rounding.
-_RAISED = 1 + 2.0**-40
+#: Bounds in float64 are raised by this share, for their roundings.
+_RAISED = 1 + 2.0**-30
 #: Losses of one run farther than this are refused by a PrecisionError: products must not overflow.
 _FARTHEST = 128.0
 #: The far ends of a loss are estimated by a grid of so many steps, and the near end of a sum of
@@ -173,31 +174,69 @@ class AllocatedLaw(AllocationLoss):
 def laid(allocation: AllocationLoss, count: int, reverse: bool, need: float) -> grids.LaidLaw:
     """Lay the law above and the law below of an allocation, each by its outcomes."""
     law = _between(allocation.of_run, allocation.steps, 1, _depth(need - _NATS_OF_DIGITS))
-    left_out = law.above.beyond / law.count * _RAISED
+    (q, losses), (p_below, q_below, losses_below) = (
+        law.outcomes_above(),
+        law.outcomes_below(not reverse),
+    )
+    left_out = law.above.beyond / law.count
     if reverse:
         lost = float(BALL.number(allocation.mass_at_infinity(True)).lower())
-        left_out = max(law.above.zero - lost, 0.0) * _RAISED
-    above = grids.cells_of(_turned(law.outcomes_above(), reverse))
-    below = grids.cells_of(_turned(law.outcomes_below(not reverse), reverse))
-    low, high = min(cell.low for cell in above), max(cell.high for cell in above)
-    if reverse:
-        left_out += law.above.short / law.count * math.exp(float(high)) * _RAISED
+        left_out = max(law.above.zero - lost, 0.0)
+        left_out += law.above.short / law.count * math.exp(-float(losses[0]))
+        above, below = _Outcomes(q, -losses), _Outcomes(q_below, -losses_below)
+    else:
+        above, below = _Outcomes(q * np.exp(losses), losses), _Outcomes(p_below, losses_below)
+    ends = arb(float(above.losses.min())), arb(float(above.losses.max()))
     return grids.LaidLaw(
         count,
-        (low, high),
-        partial(grids.of_cells, above, left_out=arb(left_out)),
-        below=partial(grids.of_cells, below, left_out=arb(0)),
+        ends,
+        partial(above.on_nodes, law.blur, left_out * _RAISED),
+        below=partial(below.on_nodes, law.blur, None),
     )
+
+
+class _Outcomes(NamedTuple):
+    """Outcomes have P-masses and losses in float64."""
+
+    masses: Floats
+    losses: Floats
+
+    # Proved in docs/proofs/allocations.md, Lemma ratio-composition.
+    def on_nodes(self, blur: float, left_out: float | None, step: arb) -> grids.DottedLaw:
+        """Share each mass between the nodes on either side, all raised; or lowered without a rest.
+
+        `blur` bounds by how much losses are off, and masses by which share.
+        """
+        h = float(step.mid())
+        rows = np.floor(self.losses / h)
+        first = int(rows.min())
+        places, at = np.clip(self.losses - rows * h, 0.0, h), (rows - first).astype(np.int64)
+        up = self.masses * (np.expm1(-places) / math.expm1(-h))
+        off = 4 * self.masses * blur * (1 - 1 / math.expm1(-h))
+        off = off if left_out is not None else -off
+        down = np.maximum(self.masses - up + off, 0.0)
+        up = np.maximum(up + off, 0.0)
+        count = int(at.max()) + 2
+        raised = 1 + 2 * (int(np.bincount(at).max()) + 8) * UNIT
+        raised = raised if left_out is not None else 1 / raised
+        masses = (np.bincount(at, down, count) + np.bincount(at + 1, up, count)) * raised
+        # Each mass has a Q-mass, of which the shares' parallel is at most a quarter of the step.
+        widths = self.masses * np.exp(-self.losses) * np.exp((rows + 1) * h) * -math.expm1(-h) / 4
+        excess = np.bincount(at + 1, widths, count) * _RAISED * (1 + blur)
+        return grids.DottedLaw(
+            step * first,
+            step,
+            [arb(x) for x in masses.tolist()],
+            [arb(x) for x in excess.tolist()],
+            arb(left_out or 0.0),
+            arb(0),
+            2,
+        )
 
 
 def _depth(need: float) -> float:
     """Choose how little is left out: e^{−need} at most, where that is known."""
     return next((depth for depth in _NEEDS if depth > need), _NEEDS[-1])
-
-
-def _turned(outcomes: list[tuple[arb, arb]], reverse: bool) -> list[tuple[arb, arb]]:
-    """Exchange both masses of every outcome if `reverse`."""
-    return [(q, p) for p, q in outcomes] if reverse else outcomes
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,14 +263,19 @@ class _Steps:
         return 2.0 ** math.floor(math.log2(widest))
 
 
-@lru_cache(8)
 def _between(run: Part, steps: int, fineness: int, need: float) -> Between:
     """Enclose the sum of all ratios."""
+    return _sums(run, fineness, need).of(steps)
+
+
+@lru_cache(8)
+def _sums(run: Part, fineness: int, need: float) -> Sums:
+    """Make the sums of ratios, which allocations of about as many steps share."""
     steps_of = partial(_Steps, variance=_variance(run), fineness=_FINENESS[fineness])
     make = _of_outcomes if run.is_atomic else _of_profile
     with ctx.workprec(math.ceil(3 * need / math.log(2)) + 128):
         start, laws, chosen = make(run, need, steps_of)
-    return Sums(start, laws, chosen.of, math.exp(-need)).of(steps)
+    return Sums(start, laws, chosen.of, math.exp(-need))
 
 
 def _variance(run: Part) -> float:

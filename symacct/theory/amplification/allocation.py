@@ -78,6 +78,31 @@ def _bits(variance: arb, steps: int) -> int:
     return BALL.bits + math.ceil(lost) + _GUARD_BITS
 
 
+def why_blocks(node: Node, alpha: Order) -> str | None:
+    """Why k of the steps are a bound: a record is taken to draw one of each of k blocks."""
+    drawn = node.parameters()
+    if drawn["times"] in (1, drawn["steps"]):
+        return None
+    return "a record in several steps is accounted for as if it drew one step of each block"
+
+
+# Proved in docs/proofs/allocations.md, Lemma blocks.
+def in_blocks(
+    bound: Callable[[Arithmetic, RDPCurve, Order, int], Number],
+    ctx: Arithmetic,
+    eps: RDPCurve,
+    alpha: Order,
+    drawn: tuple[int, int],
+) -> Number:
+    """Sum the bound of one step over the blocks; `drawn` is the number of steps and of draws."""
+    steps, times = drawn
+    if times == 1:
+        return bound(ctx, eps, alpha, steps)
+    size, longer = divmod(steps, times)
+    shorter = (times - longer) * bound(ctx, eps, alpha, size)
+    return shorter + longer * bound(ctx, eps, alpha, size + 1) if longer else shorter
+
+
 is_gaussian = _is(NormalShift, "Gaussian")
 is_laplace = _is(LaplaceShift, "Laplace")
 
@@ -95,11 +120,12 @@ is_laplace = _is(LaplaceShift, "Laplace")
     partial=True,
     monotone=True,
     status="proved",
+    why_upper=why_blocks,
 )
-def gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
+def gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int, times: int) -> Number:
     """ε′(α) = log max( E[S^α], E[S^{1−α}] )/(α−1), where S is the mean of T independent lognormal
     variables e^{N(−s²/2, s²)}, s = Δ/σ"""
-    return larger_direction(ctx, eps, alpha, steps)
+    return in_blocks(larger_direction, ctx, eps, alpha, (steps, times))
 
 
 @theorem(
@@ -115,11 +141,12 @@ def gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number
     partial=True,
     monotone=True,
     status="proved",
+    why_upper=why_blocks,
 )
-def laplace(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
+def laplace(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int, times: int) -> Number:
     """ε′(α) = log max( E[S^α], E[S^{1−α}] )/(α−1), where S is the mean of T independent ratios
     e^{|X|−|X−s|}, X has the density e^{−|x|}/2, s = Δ/b"""
-    return larger_direction(ctx, eps, alpha, steps)
+    return in_blocks(larger_direction, ctx, eps, alpha, (steps, times))
 
 
 def larger_direction(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
@@ -181,9 +208,9 @@ _BITS_FACTOR = 4
     monotone=True,
     status="proved",
 )
-def as_if_revealed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
-    """ε′(α) <= ε(α), as if the step were revealed"""
-    return eps(alpha)
+def as_if_revealed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int, times: int) -> Number:
+    """ε′(α) <= k ε(α), as if the k steps of a record were revealed"""
+    return eps(alpha) if times == 1 else times * eps(alpha)
 
 
 @theorem(
@@ -202,7 +229,7 @@ def as_if_revealed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> 
     partial=True,
     status="proved",
 )
-def direct(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
+def direct(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int, times: int) -> Number:
     """ε′(α) <= max( ε(1 + (α−1)/T), log M(α)/(α−1) ), M(α) = α! T^{−α} [z^α] (Σ_k e^{(k−1)ε(k)}
     z^k/k!)^T at whole orders, log M a chord between them"""
     if not isinstance(alpha, int | Fraction):
@@ -212,6 +239,11 @@ def direct(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
         )
     if alpha > LAST_ORDER:
         raise OrderError(f"FS25-DIRECT: found {echo(alpha)}, needed an order up to {LAST_ORDER}")
+    return in_blocks(direct_of_one, ctx, eps, alpha, (steps, times))
+
+
+def direct_of_one(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
+    """Compute FS25-DIRECT where a record draws one step, at an order up to the last one."""
     below, above = math.floor(alpha), math.ceil(alpha)
     if ctx.is_infinite(eps(above)):
         return eps(above)

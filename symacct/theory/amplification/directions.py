@@ -109,6 +109,8 @@ def why_not_parts(node: Node) -> str | None:
 @why_not.register(RandomAllocation)
 def _(node: RandomAllocation) -> str | None:
     """None for Gaussian and for Laplace noise, of which the moments of the mean are known."""
+    if node.times > 1:
+        return "one direction is known where a record draws one step"
     return is_gaussian(node) and is_laplace(node)
 
 
