@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -245,19 +245,21 @@ class Averages(Scheme):
 
 @dataclass(frozen=True)
 class Allocated(Worded):
-    """All outcomes of T steps, one of which, drawn at random, is of the other law."""
+    """All outcomes of T steps, some of which, drawn at random, are of the other law."""
 
-    words = "one of {self.steps} steps at random"
+    words = "{self.times} of {self.steps} steps at random"
     steps: int = 2
+    times: int = 1
     about: str = "RandomAllocation"
-    fixed = ("steps",)
+    fixed = ("steps", "times")
 
     def result(self, c: Candidates) -> list[Pair]:
         p, q = c.laws
-        share = Fraction(1, self.steps) if c.exact else 1 / self.steps
+        choices = list(combinations(range(self.steps), self.times))
+        share = Fraction(1, len(choices)) if c.exact else 1 / len(choices)
         first, *rest = (
-            share * side_by_side(*(p if i == step else q for i in range(self.steps)))
-            for step in range(self.steps)
+            share * side_by_side(*(p if i in drawn else q for i in range(self.steps)))
+            for drawn in choices
         )
         return both((sum(rest, start=first), side_by_side(*[q] * self.steps)))
 
@@ -272,6 +274,7 @@ def side_by_side(*laws: Law) -> Law:
 
 SCHEMES: tuple[Scheme, ...] = (
     *(Allocated(steps) for steps in (2, 3)),
+    Allocated(3, 2),
     AdaptiveComposition(),
     SideBySide(),
     *(Coin(share, side) for share in (Fraction(1, 3), Fraction(1, 100)) for side in BOTH_SIDES),
