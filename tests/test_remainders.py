@@ -59,6 +59,9 @@ STEERING = {
         "most / _tail(right",
         "value - disc",  # a box about 0
     ],
+    # That the rest is between 0 and 1 is seen after it; the last unit is less than what is raised.
+    "analysis.ratio_sums:one sum": ["in: node = int("],
+    "profile.losses.allocated_law": ["in: lost = float("],
     # A box about 0.
     "profile.sums:gathered terms": ["value - disc"],
     # Both signs are added; beyond the last level there is next to nothing, by more a bound as well.

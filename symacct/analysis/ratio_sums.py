@@ -462,8 +462,3 @@ def _finer_below(law: Below, finer: int) -> Below:
     kept = np.zeros((2, finer * (len(law.masses) - 1) + 1))
     kept[:, ::finer] = law.masses, law.moments
     return Below(finer * law.first + finer // 2, kept[0], kept[1], law.units)
-
-
-def ball_of(ends: tuple[float, float]) -> arb:
-    """Return the ball between two floats."""
-    return arb(ends[0]).union(arb(ends[1]))

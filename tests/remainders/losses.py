@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from flint import acb, arb
 
 from symacct.kernel.errors import PrecisionError
+from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from tests.remainders.rows import (
@@ -203,3 +204,19 @@ def a_two_sided_exponential(m):
             lambda loss, y=y: density(loss) * (mp.exp(loss) - mp.exp(y)), [y, max(y, 0), 9, 60]
         )
         yield part.hockey_stick(arb(y), False), truth
+
+
+@row("profile.losses.allocated_law")
+def ends_of_an_allocation(m):
+    """D of two runs of randomized response of ¾, by its four outcomes."""
+    response = Atoms(((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))))
+    law = m.AllocatedLaw(response, 2)
+    for y in (-0.4, 0.0, 0.3):
+        for reverse in (False, True):
+            truth = mp.mpf(0)
+            for mass, mean in ((1, 3), (6, mp.mpf(5) / 3), (9, mp.mpf(1) / 3)):
+                gap = mean - mp.exp(mp.mpf(y))
+                if reverse:
+                    gap = 1 - mp.exp(mp.mpf(y)) * mean
+                truth += mp.mpf(mass) / 16 * max(gap, 0)
+            yield law.hockey_stick(arb(y), reverse), truth

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from flint import arb, arb_poly, ctx
 
-from tests.remainders.rows import mp, number, row
+from tests.remainders.rows import at_least, mp, number, row
 
 
 @row("analysis.series:alternating series")
@@ -69,3 +69,15 @@ def differences_of_few_terms(m):
             yield ball, truth
         for size in (arb(3, 2), arb(-3, 2), arb(4)):
             yield arb(0).union(arb(2) ** m._exponent(size)), number(abs(size).upper())
+
+
+@row("analysis.ratio_sums:one sum")
+def shares_by_few_bits(m):
+    """Both shares of 1 + e^{−dh} between two nodes, from so few bits that their ends are apart."""
+    for bits, d in itertools.product((10, 14), (1, 3, 7)):
+        m._BITS, step, fine = bits, 2.0**-3, 2.0**-4
+        node, up, down = m._share_in_balls(step, fine, d)
+        low, high = (mp.exp(mp.mpf(fine) * k) for k in (node, node + 1))
+        share = (1 + mp.exp(-mp.mpf(step) * d) - low) / (high - low)
+        yield at_least(arb(up), share)
+        yield at_least(arb(down), 1 - share)
