@@ -308,8 +308,8 @@ def _share_in_balls(step: float, fine: float, d: int) -> tuple[int, float, float
 # Proved in docs/proofs/allocations.md, Lemma sums-of-ratios.
 def _sum_above(a: Above, b: Above, step: float, finer: int) -> Above:
     """Add two laws above, each sum of nodes shared by the finer nodes on either side of it."""
-    low, length = _range(a, b, step, finer)
     shares = _shares(step, finer, _farthest(a, b) + 1)
+    low, length = _range(a, b, shares.node, finer)
     masses, adds = np.zeros((finer, length)), 0
     for larger, smaller, first in _ways(a, b):
         for node, start, end in _stretches(shares.node, first):
@@ -320,13 +320,18 @@ def _sum_above(a: Above, b: Above, step: float, finer: int) -> Above:
                 to = larger.first + place + at // finer - low
                 kept = slice(place, place + len(inner))
                 masses[at % finer, to : to + len(inner)] += larger.masses[kept] * inner
+    zero = max(a.zero * b.zero, _TINY) if a.zero and b.zero else 0.0
     for one, other in ((a, b), (b, a)):
         if other.zero:
-            place = one.first - low
-            masses[0, place : place + len(one.masses)] += one.masses * other.zero
+            # Half of a mass goes to twice its place or beyond, and as much as all of it to 0.
+            place = one.first - low + int(shares.node[0]) // finer + 1
+            alone = one.masses * other.zero
+            before = min(max(-place, 0), len(alone))
+            masses[0, 0] += float(alone[:before].sum()) * _RAISED / 2
+            masses[0, place + before : place + len(alone)] += alone[before:] / 2
+            zero += float(alone.sum()) * _RAISED
     whole = max(1.0, *(float(law.masses.sum()) + law.zero for law in (a, b)))
     beyond, short = (a.beyond + b.beyond) * whole * _RAISED, (a.short + b.short) * whole * _RAISED
-    zero = max(a.zero * b.zero, _TINY) if a.zero and b.zero else 0.0
     units = a.units + b.units + _LONGEST + adds + _FEW
     return Above(finer * low, masses.T.ravel(), zero, beyond, short, units)
 
@@ -334,10 +339,10 @@ def _sum_above(a: Above, b: Above, step: float, finer: int) -> Above:
 # Proved in docs/proofs/allocations.md, Lemma sums-of-ratios.
 def _sum_below(a: Below, b: Below, step: float, finer: int) -> Below:
     """Add two laws below, groups of about one place united."""
-    low, length = _range(a, b, step, finer)
     with np.errstate(under="ignore"):
         places = np.log1p(np.exp(-step * np.arange(_farthest(a, b) + 1))) * (finer / step)
     nodes = np.floor(places + finer / 2).astype(np.int64)
+    low, length = _range(a, b, nodes, finer)
     masses, moments = np.zeros((finer, length)), np.zeros((finer, length))
     ones, adds = np.ones(_LONGEST), 0
     for larger, smaller, first in _ways(a, b):
@@ -393,13 +398,15 @@ def _farthest(a: Above | Below, b: Above | Below) -> int:
     return max(b.first + len(b.masses) - 1 - a.first, a.first + len(a.masses) - 1 - b.first, 0)
 
 
-def _range(a: Above | Below, b: Above | Below, step: float, finer: int) -> tuple[int, int]:
-    """Return the first node that sums may go to, and how many there are, before they are finer."""
-    low = min(a.first, b.first)
-    length = max(a.first + len(a.masses), b.first + len(b.masses)) - low
-    length += math.ceil(math.log(2) / step) + 3
-    check_nodes(length)
-    return low, length
+def _range(a: Above | Below, b: Above | Below, nodes: np.ndarray, finer: int) -> tuple[int, int]:
+    """Return the first node that sums may go to, and how many there are, before they are finer.
+
+    `nodes` are those of `_Shares`, which fall: the least sum is that of the farthest nodes.
+    """
+    low = max(a.first, b.first) + int(nodes[-1]) // finer
+    last = max(a.first + len(a.masses), b.first + len(b.masses)) + int(nodes[0]) // finer + 3
+    check_nodes(last - low)
+    return low, last - low
 
 
 # --- both ends, and finer grids

@@ -17,9 +17,10 @@ from flint import arb, ctx
 
 from symacct.analysis import ratio_sums
 from symacct.analysis.ratio_sums import Between, Sums
-from symacct.kernel import deadline
+from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ends_of, float_above
+from symacct.kernel.arithmetic.within_limits import bits
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.sums.halving import halved
@@ -49,16 +50,18 @@ class _Fineness(NamedTuple):
 _FINENESS = (
     _Fineness(0, 2.0**-6, 2**11),  # which steers alone
     _Fineness(80, 2.0**-8, 2**12),
-    _Fineness(100, 2.0**-9, 2**13),
+    _Fineness(160, 2.0**-9, 2**13),
 )
 #: What is left out at each end is e^{−need}: more is tried where less tells no digit.
 _NEEDS = (32.0, 64.0, 128.0, 256.0)
 #: Up to so many bits no more is tried: far from a root nothing is asked of tiny values.
 _SHALLOW_BITS = 64
-#: A value is told from what is left out where it is so many nats larger.
+#: An ε is told from what is left out where δ is so many nats larger.
 _TOLD_NATS = 15.0
 #: A grid's need counts so many nats for digits that no law has.
 _NATS_OF_DIGITS = 8.0
+#: A value is told where its lower bound is at least this share of the upper one.
+_TOLD_SHARE = 0.9
 #: An ε is estimated by so many halvings.
 _HALVINGS = 40
 #: Bounds in float64 are raised by this share, for their roundings.
@@ -145,10 +148,12 @@ class AllocatedLaw(AllocationLoss):
 
     def _ends(self, y: float, reverse: bool, fineness: int) -> tuple[float, float]:
         """Bound D(y), less P(L = ∞) of the exchanged pair, from below and from above."""
+        low, high = 0.0, math.inf
         for need in _NEEDS if ctx.prec > _SHALLOW_BITS else _NEEDS[:1]:
             law = _between(self.run, self.steps, fineness, need)
-            low, high = law.put(y) if reverse else law.call(y)
-            if low > 0 and high > math.exp(_TOLD_NATS - need):
+            ends = law.put(y) if reverse else law.call(y)
+            low, high = max(low, ends[0]), min(high, ends[1])
+            if low > _TOLD_SHARE * high:
                 break
         return low, high
 
@@ -167,7 +172,11 @@ class AllocatedLaw(AllocationLoss):
     def mass_at_infinity(self, reverse: bool) -> Exact:
         """Return that of one run; if reversed, that all ratios are 0."""
         lost = self.run.mass_at_infinity(reverse)
-        return lost**self.steps if reverse and lost != 0 else lost
+        if not reverse or lost == 0:
+            return lost
+        size = self.steps * bits(lost)
+        limits.check("parameter_bits", size, "RandomAllocation, bits of a probability")
+        return lost**self.steps
 
 
 # Proved in docs/proofs/allocations.md, Lemma ratio-composition.

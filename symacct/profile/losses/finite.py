@@ -139,14 +139,15 @@ class Atoms(Part):
         return Atoms(self.masses, self.gamma * gamma, self.pure)
 
     # Proved in docs/proofs/allocations.md, Lemma allocated-laws.
-    def allocated(self, steps: int) -> Atoms:
+    def allocated(self, steps: int) -> Part:
         """Average over the steps by how often each outcome occurs; what only P has reveals all.
 
-        LimitError where there are too many ways. Equal ratios may stay apart until `laws`.
+        Equal ratios may stay apart until `laws`. Where there are too many ways the ratios are
+        summed on a grid.
         """
         shared = [(p / q, q) for p, q in self.laws if q != 0]
-        ways = math.comb(steps + len(shared) - 1, steps)
-        limits.check("outcomes", ways, "outcomes of all the runs that a record may be in")
+        if math.comb(steps + len(shared) - 1, steps) > limits.current().outcomes:
+            return super().allocated(steps)
         masses: list[tuple[Exact, Exact]] = [(p, q) for p, q in self.laws if q == 0]
         for counts in deadline.each(_counts(steps, len(shared))):
             q, mean = Fraction(math.factorial(steps)), Fraction(0)
