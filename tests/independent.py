@@ -384,6 +384,8 @@ def rdp(mp, node, alpha):
         if not longer:
             return shorter
         return shorter + longer * allocation(mp, fields["mechanism"], alpha, size + 1)
+    if name == "Shuffled":
+        return shuffled(mp, fields["mechanism"], alpha, fields["n"])
     if name == "Scale":
         return number(mp, fields["c"]) * rdp(mp, fields["mechanism"], alpha)
     if name == "PostProcess":
@@ -404,6 +406,25 @@ def either(mp, alpha, first, second, share):
         return s * one + (1 - s) * two
     lam = number(mp, alpha) - 1
     return mp.log(s * mp.exp(lam * one) + (1 - s) * mp.exp(lam * two)) / lam
+
+
+def shuffled(mp, mechanism, alpha, n):
+    """The randomizer's own, or that of the clones of one bit, summed over all counts."""
+    whole = rdp(mp, mechanism, alpha)
+    if alpha in (1, INFINITY) or type(mechanism).__name__ != "RandomizedResponse":
+        return whole
+    p = number(mp, mechanism.p)
+    own, other = max(p, 1 - p), min(p, 1 - p)
+    total = mp.mpf(0)
+    for m, chance in (
+        (m, mp.binomial(n, m) * (2 * other) ** m * (1 - 2 * other) ** (n - m))
+        for m in range(1, n + 1)
+    ):
+        for x in range(m + 1):
+            first, second = own * x + other * (m - x), other * x + own * (m - x)
+            mass = chance * mp.binomial(m, x) / mp.mpf(2) ** m / (other * n)
+            total += mass * first ** number(mp, alpha) * second ** (1 - number(mp, alpha))
+    return min(whole, mp.log(total) / (number(mp, alpha) - 1))
 
 
 def allocation(mp, mechanism, alpha, steps):
@@ -1047,6 +1068,7 @@ DIRECTIONS = {f"{name}-DIRECTIONS" for name in ("COMPOSE", "EITHER", "SAMPLE")}
 DIRECTIONS |= {"ZW19-T6-ADDITION"}
 PLAIN |= DIRECTIONS
 PLAIN |= {"ALLOCATION-TOLD", "FS25-DIRECT", "ALLOCATION-GAUSSIAN", "ALLOCATION-LAPLACE"}
+PLAIN |= {"SHUFFLED-TOLD", "SHUFFLED-CLONES"}
 
 
 def smallest(mp, objective, low, high):

@@ -45,6 +45,7 @@ from symacct import (
     RepeatAndSelect,
     ScalarGaussian,
     Scale,
+    Shuffled,
     Skellam,
     SparseVector,
     SubsampleWithoutReplacement,
@@ -265,6 +266,7 @@ _OPERATIONS = {
         lambda m, b, share: Either(m, Laplace(b), share), base, parameters, rates
     ),
     "RandomAllocation": lambda base: st.builds(RandomAllocation, base, st.integers(2, 9)),
+    "Shuffled": lambda base: st.builds(Shuffled, base, st.integers(1, 9)),
     "Scale": lambda base: st.builds(Scale, base, fractions(Fraction(1, 9), 3, 9).filter(_no_count)),
     "GroupPrivacy": lambda base: st.builds(GroupPrivacy, base, st.integers(2, 5)),
     "PostProcess": lambda base: st.builds(PostProcess, base),
@@ -306,7 +308,7 @@ BASES = {
     **{
         f"{name} of {leaf}": OPERATIONS[name](LEAVES[leaf])
         for name in PLAIN_OPERATIONS
-        if "Repeat" not in name and name != "RandomAllocation"
+        if "Repeat" not in name and name not in ("RandomAllocation", "Shuffled")
         for leaf in ("RandomizedResponse", "ZCDP")
     },
 }

@@ -41,6 +41,7 @@ from symacct import (
     RepeatAndSelect,
     ScalarGaussian,
     Scale,
+    Shuffled,
     Skellam,
     SoundnessError,
     SparseVector,
@@ -105,6 +106,7 @@ OPERATIONS = {
     "Compose": lambda m: Compose({m: N, Curve("alpha/9", "exact", "either", "inf"): 2}),
     "Either": lambda m: Either(m, Curve("alpha/9", "exact", "either", "inf"), Q),
     "RandomAllocation": lambda m: RandomAllocation(m, 3),
+    "Shuffled": lambda m: Shuffled(m, 3),
     "Scale": lambda m: Scale(m, Q),
     "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
     "PostProcess": PostProcess,
@@ -137,6 +139,7 @@ NEED_NUMBERS |= {
     "FS25-DIRECT",
     "ALLOCATION-GAUSSIAN",
     "ALLOCATION-LAPLACE",
+    "SHUFFLED-CLONES",
     *independent.DIRECTIONS,
 }
 GAUSSIANS = ("Gaussian", "ScalarGaussian", "NoisyDescent", "NoisyPass")

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import TypeAlias
 
-from flint import arb, arb_series, ctx, fmpz
+from flint import arb, fmpz
 
+from symacct.analysis.coin_counts import Signs, binomial, window
 from symacct.baselines.result import (
     SEARCH_BITS,
     STEPS,
@@ -194,19 +195,6 @@ def _summed(n: int, local: Fraction, kept: arb, eps: Fraction) -> arb:
     return total + up_to((1 - seen).max(arb(0)))
 
 
-def window(count: int, kept: arb) -> tuple[int, int]:
-    """The first and the last count of Bin(count, kept) outside of which there is about 2^−bits.
-
-    By Hoeffding's inequality or, for small shares, by Bernstein's, in float64; bits are those of
-    the balls at present. It steers: callers bound the mass outside by 1 less what they have seen.
-    """
-    share, nats = float(kept.mid()), (BALL.bits + 2) * math.log(2)
-    centre, variance = count * share, count * share * (1 - share)
-    bernstein = nats / 3 + math.sqrt(nats**2 / 9 + 2 * nats * variance)
-    width = min(math.sqrt(count * nats / 2), bernstein)
-    return max(0, math.floor(centre - width)), min(count, math.ceil(centre + width))
-
-
 class _Clones:
     """δ_c, the hockey stick of the two laws given C = c, for c from the largest one down.
 
@@ -281,8 +269,6 @@ def _tail(c: int, k: int, mass: arb) -> arb:
 
 #: The n and the (α−1)ε₀ in nats beyond both of which a value takes minutes, and is refused.
 _LARGE_CROWD, _LARGE_LOSS = 10_000, 100
-#: Terms of a power series, before the outcomes are summed one by one.
-_MOST_TERMS = 400
 
 
 def shuffled_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Bound:
@@ -337,7 +323,7 @@ def _with_one_other_value(n: int, local: Fraction, power: Fraction | int) -> arb
     def above_tangent(r: arb) -> arb:
         return (exponent * r.log()).expm1() - exponent * (r - 1)
 
-    counts = _binomial(n, 1 / (1 + grown))
+    counts = binomial(n, 1 / (1 + grown))
     weighted = ((chance, above_tangent((k * grown + (n - k) / grown) / n)) for k, chance in counts)
     return _with_rest(weighted, arb(0), BALL.maximum(*map(above_tangent, (grown, 1 / grown))))
 
@@ -370,7 +356,7 @@ def _curve(
 def _mean(n: int, local: Fraction, kept: arb, alpha: Order) -> arb:
     """E[(P/Q)^α] in a ball, over C ~ Bin(n−1, kept) clones, with what is outside of the window."""
     d, signs = (BALL.number(local) / 2).tanh(), Signs(alpha)
-    weighted = ((chance, signs.moment(c + 1, d)) for c, chance in _binomial(n - 1, kept))
+    weighted = ((chance, signs.moment(c + 1, d)) for c, chance in binomial(n - 1, kept))
     return _with_rest(weighted, arb(0), signs.most(d))
 
 
@@ -384,20 +370,11 @@ def _with_a_third_value(n: int, local: Fraction, alpha: Order) -> arb:
     grown, signs = BALL.number(local).exp(), Signs(alpha)
 
     def weighted() -> Iterator[tuple[arb, arb]]:
-        for m, chance in _binomial(n, 2 / (2 + grown)):
+        for m, chance in binomial(n, 2 / (2 + grown)):
             total = m * (grown + 1) / 2 + (n - m) / grown
             yield chance * total / n, signs.moment(m, m * (grown - 1) / (2 * total))
 
     return _with_rest(weighted(), arb(0), signs.most((BALL.number(local) / 2).tanh()))
-
-
-def _binomial(n: int, share: arb) -> Iterator[tuple[int, arb]]:
-    """The counts of Bin(n, share) in the window, and their chances in balls."""
-    first, last = window(n, share)
-    mass = arb(fmpz.bin_uiui(n, first)) * share**first * (1 - share) ** (n - first)
-    for k in range(first, last + 1):
-        yield k, mass
-        mass = mass * share / (1 - share) * (n - k) / (k + 1)
 
 
 def _with_rest(weighted: Iterable[tuple[arb, arb]], smallest: arb, largest: arb) -> arb:
@@ -407,74 +384,3 @@ def _with_rest(weighted: Iterable[tuple[arb, arb]], smallest: arb, largest: arb)
         total, seen = total + chance * value, seen + chance
     left = (1 - seen).max(arb(0))
     return (total + left * smallest).union(total + left * largest)
-
-
-class Signs:
-    """E[(1+z)^α (1−z)^{1−α}], z = dW/m, W the sum of m signs by fair coins; at one precision.
-
-    Coefficients of its power series are kept from one m to the next.
-    """
-
-    def __init__(self, alpha: Order) -> None:
-        self.alpha, self.tiny = BALL.number(alpha), arb(2) ** -BALL.bits
-        # Of z^{2i}; (k+1)g_{k+1} = (2α−1)g_k + (k−2)g_{k−1} are those of all powers.
-        self.rate = 2 * self.alpha - 1
-        self.even, self.odd = [arb(1), 2 * self.alpha * BALL.number(alpha - 1)], self.rate
-
-    def most(self, d: arb) -> arb:
-        """The largest for |z| <= d, of z and −z together."""
-        return (self._of(d) + self._of(-d)) / 2
-
-    def _of(self, z: arb) -> arb:
-        """(1+z)^α (1−z)^{1−α}, |z| < 1."""
-        return (1 - z) * (self.alpha * ((1 + z) / (1 - z)).log()).exp()
-
-    def moment(self, m: int, d: arb) -> arb:
-        """The mean for m signs and 0 <= d < 1, in a ball."""
-        mean = self._by_series(m, d)
-        return self._by_outcomes(m, d) if mean is None else mean
-
-    def _by_series(self, m: int, d: arb) -> arb | None:
-        """Σ_i g_{2i} d^{2i} E[(W/m)^{2i}] in a ball; None where it takes too many terms.
-
-        E[W^{2i}] <= (2i−1)!! m^i and |W| <= m bound the rest.
-        """
-        rest, terms = self.most(d), 0
-        while not rest < self.tiny:
-            if terms == _MOST_TERMS or 2 * terms >= m:
-                return None
-            rest, terms = rest * (2 * terms + 1) / m, terms + 1
-        while len(self.even) < terms:
-            deadline.check()
-            self.even.append(self._next_even())
-        cap, ctx.cap = ctx.cap, terms
-        try:
-            of_one = arb_series([arb(1) / arb(2 * i).fac() for i in range(terms)]).log()
-            of_all = (m * of_one).exp().coeffs()
-        finally:
-            ctx.cap = cap
-        total, scale, step = arb(0), arb(1), (d / m) ** 2
-        for i, c in enumerate(of_all):
-            total += self.even[i] * c * scale
-            scale = scale * (2 * i + 1) * (2 * i + 2) * step
-        return total + up_to(rest)
-
-    def _next_even(self) -> arb:
-        """The next even coefficient g_{2i}, by the odd one before it, which is kept."""
-        k, last = 2 * len(self.even) - 2, self.even[-1]
-        self.odd = (self.rate * last + (k - 2) * self.odd) / (k + 1)
-        return (self.rate * self.odd + (k - 1) * last) / (k + 2)
-
-    def _by_outcomes(self, m: int, d: arb) -> arb:
-        """The mean over the counts k of one sign, k and m − k at once; tails are at most `most`."""
-        if m == 0:
-            return arb(1)
-        low = max(0, math.floor(m / 2 - math.sqrt(m * (BALL.bits + 2) * math.log(2) / 2)))
-        mass = arb(fmpz.bin_uiui(m, low)) / arb(2) ** m
-        total, seen = arb(0), arb(0)
-        for k in range(low, m // 2 + 1):
-            both = mass if 2 * k == m else 2 * mass
-            total, seen = total + both * self.most(d * (m - 2 * k) / m), seen + both
-            mass = mass * (m - k) / (k + 1)
-        left = (1 - seen).max(arb(0))
-        return (total + left).union(total + left * self.most(d))

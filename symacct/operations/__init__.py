@@ -10,6 +10,7 @@ from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.recipes import band_mf, dp_sgd, sample_with_replacement, truncated_poisson
 from symacct.operations.repeat import RepeatAndSelect
+from symacct.operations.shuffled import Shuffled, shuffled
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.operations.thresholded import least_threshold, thresholded
 
@@ -24,12 +25,14 @@ __all__ = [
     "RandomAllocation",
     "RepeatAndSelect",
     "Scale",
+    "Shuffled",
     "SubsampleWithoutReplacement",
     "band_mf",
     "dp_sgd",
     "least_threshold",
     "sample_with_replacement",
     "sampled_descent",
+    "shuffled",
     "thresholded",
     "truncated_poisson",
 ]

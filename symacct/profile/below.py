@@ -25,6 +25,7 @@ from symacct.operations.either import Either
 from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.repeat import RepeatAndSelect
+from symacct.operations.shuffled import Shuffled
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
 from symacct.profile.pairs import either, products, products_of
 from symacct.profile.products import Pair, Product, kind_of, share_group
@@ -32,7 +33,9 @@ from symacct.profile.products import Pair, Product, kind_of, share_group
 if TYPE_CHECKING:
     from symacct.profile import selected
     from symacct.profile.losses import fixed_size
+    from symacct.profile.losses import shuffled as shuffled_answers
 else:
+    shuffled_answers = LazyModule("symacct.profile.losses.shuffled")
     fixed_size = LazyModule("symacct.profile.losses.fixed_size")
     selected = LazyModule("symacct.profile.selected")
 
@@ -202,6 +205,14 @@ def _(node: Failing) -> list[Product]:
     """Compose the products below the mechanism with the outcome that reveals the data."""
     below = products_below(node.mechanism)
     return [product.failing(node.parameters()["delta"]) for product in below]
+
+
+@_below.register
+def _(node: Shuffled) -> list[Product]:
+    """Take the answers of others who all have a third value; of one person the randomizer's."""
+    if node.n == 1:
+        return products_below(node.mechanism)
+    return [Pair.of(loss) for loss in shuffled_answers.losses_below(node)] or [_NOTHING]
 
 
 @_below.register

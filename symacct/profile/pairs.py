@@ -40,6 +40,7 @@ from symacct.operations.either import Either
 from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
+from symacct.operations.shuffled import Shuffled
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement, one_query
 from symacct.profile.loss_register import loss_of
 from symacct.profile.part import Part, no_pair
@@ -62,9 +63,11 @@ from symacct.profile.proofs import OF_A_CURVE
 if TYPE_CHECKING:
     from symacct.profile import curve_pair
     from symacct.profile.losses import fixed_size
+    from symacct.profile.losses import shuffled as shuffled_answers
 else:  # of which most questions ask neither
     curve_pair = LazyModule("symacct.profile.curve_pair")
     fixed_size = LazyModule("symacct.profile.losses.fixed_size")
+    shuffled_answers = LazyModule("symacct.profile.losses.shuffled")
 
 #: A group on Poisson samples of at most so many records has a pair for each number of them removed.
 _LARGEST_GROUP_IN_FULL = 12
@@ -279,6 +282,18 @@ def _(node: RandomAllocation) -> list[Product]:
         runs = blocks[0][0] if node.times == 1 else composed(blocks)
         every.append(runs if node.times in (1, node.steps) else runs.as_bound())
     return every
+
+
+@products.register
+def _(node: Shuffled) -> list[Product]:
+    """Take the counts of other people's clones, for each two inputs: a bound of the answers.
+
+    One person's answer is as the randomizer gives it.
+    """
+    if node.n == 1:
+        return products(node.mechanism)
+    losses = shuffled_answers.losses(node)
+    return [Pair.of(loss, Kind.UPPER) for loss in losses] or [Pair((), Kind.UPPER)]
 
 
 @products.register

@@ -38,3 +38,6 @@ BEST_OF_RUNS = Proof(
 )
 OF_A_CURVE = Proof("PROFILE-OF-CURVE", SYMACCT.at("docs/proofs/currencies.md, curve-pair"))
 MANY_PARTS = Proof("PROFILE-MANY-PARTS", SYMACCT.at("docs/proofs/grids.md, many-parts"))
+SHUFFLED = Proof(
+    "PROFILE-SHUFFLED", SYMACCT.at("docs/proofs/mechanisms.md, three-clones and moved-clones")
+)

@@ -45,6 +45,7 @@ _OPERATIONS = (
     "Either({}, PoissonSubsample(Laplace(2), 1/3), 1/2)",
     "Failing({}, 1/1000)",
     "RandomAllocation({}, 10)",
+    "Shuffled({}, 10)",
     "RepeatAndSelect({}, laws.Poisson(5))",
     "RepeatAndSelect({}, laws.TruncatedNegativeBinomial(1, 1/10))",
     "RepeatAndSelect({}, laws.Binomial(10, 1/2))",

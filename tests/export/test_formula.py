@@ -92,13 +92,14 @@ def few_pairs(name):
     return thinned(pairs_of(name), answered, name)
 
 
-#: Both directions are known as balls alone, and what may fail has no finite curve.
+#: Both directions, and the counts of clones, are known as balls alone; what may fail has no curve.
 BALLS_ALONE = {
     "COMPOSE-DIRECTIONS",
     "SAMPLE-DIRECTIONS",
     "EITHER-DIRECTIONS",
     "ZW19-T6-ADDITION",
     "FAILING",
+    "SHUFFLED-CLONES",
 }
 WITH_FORMULA = [theorem.name for theorem in theorems() if theorem.name not in BALLS_ALONE]
 
@@ -162,7 +163,8 @@ def check(node, numbers, values, alpha, at, name, kind):
 def test_a_formula_with_names_is_the_same_number(kind, operation):
     """Over an operation on an operation, so that curves are read more than once."""
     values, leaf = drawn("", kind), LEAVES[kind][0]
-    inner = Scale(leaf, Q) if "Without" in operation else PoissonSubsample(leaf, Q)
+    is_replaced = "Without" in operation or operation == "Shuffled"
+    inner = Scale(leaf, Q) if is_replaced else PoissonSubsample(leaf, Q)
     node = OPERATIONS[operation](inner)
     numbers = node.subs(values)
     if operation == "Convexify" and not inner.convex:

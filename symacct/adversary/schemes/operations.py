@@ -264,6 +264,25 @@ class Allocated(Worded):
         return both((sum(rest, start=first), side_by_side(*[q] * self.steps)))
 
 
+@dataclass(frozen=True)
+class InAnyOrder(Worded):
+    """The answers of two people in an order drawn at random; the other one has a third value."""
+
+    words = "the answers of {self.n} people in any order"
+    n: int = 2
+    about: str = "Shuffled"
+    drawn = 3
+    fixed = ("n",)
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p, q, other = c.laws
+        half = Fraction(1, 2) if c.exact else 0.5
+        first, second = (
+            half * (side_by_side(law, other) + side_by_side(other, law)) for law in (p, q)
+        )
+        return both((first, second))
+
+
 def side_by_side(*laws: Law) -> Law:
     """Make the law of independent outcomes, one of each law."""
     joint, *rest = laws
@@ -275,6 +294,7 @@ def side_by_side(*laws: Law) -> Law:
 SCHEMES: tuple[Scheme, ...] = (
     *(Allocated(steps) for steps in (2, 3)),
     Allocated(3, 2),
+    InAnyOrder(),
     AdaptiveComposition(),
     SideBySide(),
     *(Coin(share, side) for share in (Fraction(1, 3), Fraction(1, 100)) for side in BOTH_SIDES),

@@ -19,6 +19,7 @@ from symacct.theory.amplification import groups as groups
 from symacct.theory.amplification import mtz19 as mtz19
 from symacct.theory.amplification import ps22 as ps22
 from symacct.theory.amplification import s22 as s22
+from symacct.theory.amplification import shuffled as shuffled
 from symacct.theory.amplification import tau_terms as tau_terms
 from symacct.theory.amplification import triples as triples
 from symacct.theory.amplification import veh14 as veh14

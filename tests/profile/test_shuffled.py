@@ -1,0 +1,362 @@
+"""Shuffled answers: against all datasets of few people in fractions, and laws that they obey."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import mpmath
+import pytest
+import sympy
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import (
+    ZCDP,
+    AssumptionError,
+    DomainError,
+    FiniteMechanism,
+    Gaussian,
+    Laplace,
+    PureDP,
+    RandomizedResponse,
+    Shuffled,
+    baselines,
+    from_json,
+    parse,
+    shuffled,
+)
+from symacct.analysis.coin_counts import Signs
+from symacct.export.description import describe
+from symacct.kernel.arithmetic.ball import precision
+from symacct.profile.losses.shuffled import ShuffledLoss, losses, losses_below
+from symacct.theory.amplification.shuffled import CloneCounts, Clones, Steps, clones_of
+from tests.thinning import examples
+
+#: e^ε at which δ is compared.
+PLACES = [Fraction(n, 8) for n in (8, 9, 10, 12, 14, 16, 18, 20, 23, 28, 40)]
+
+
+# --- all datasets of few people, in fractions
+
+
+def histogram(laws):
+    """The law of how many people give each answer."""
+    counts = {(0,) * len(laws[0]): Fraction(1)}
+    for law in laws:
+        more = Counter()
+        for known, chance in counts.items():
+            for answer, p in enumerate(law):
+                if p:
+                    place = (*known[:answer], known[answer] + 1, *known[answer + 1 :])
+                    more[place] += chance * p
+        counts = dict(more)
+    return counts
+
+
+def hockey_stick(P, Q, a):  # noqa: N803
+    return sum(max(p - a * Q.get(x, 0), 0) for x, p in P.items())
+
+
+def true_deltas(laws, n, places=PLACES):
+    """The largest δ at each place, over all inputs of n people, of which one is replaced."""
+    largest = [Fraction(0)] * len(places)
+    for others in itertools.combinations_with_replacement(laws, n - 1):
+        all_laws = [histogram([law, *others]) for law in laws]
+        for P, Q in itertools.permutations(all_laws, 2):
+            largest = [max(x, hockey_stick(P, Q, a)) for x, a in zip(largest, places, strict=True)]
+    return largest
+
+
+def response(k, odds):
+    return FiniteMechanism.randomized_response(k, odds)
+
+
+def stick(loss, a, digits=40):
+    """D at log a of a loss, in a ball."""
+    with ctx.workprec(4 * digits):
+        return loss.hockey_stick((arb(a.numerator) / a.denominator).log(), False)
+
+
+def off(ball, delta):
+    """How far a ball is from a fraction, as a float."""
+    with precision(160):
+        return float((ball - arb(delta.numerator) / delta.denominator).abs_upper())
+
+
+def bound(parts, a):
+    return max((stick(part, a).upper() for part in parts), default=arb(0))
+
+
+def least(parts, a):
+    return max((stick(part, a).lower() for part in parts), default=arb(0))
+
+
+RANDOMIZERS = {
+    "3 answers": response(3, 3),
+    "4 answers": response(4, 3),
+    "two laws": FiniteMechanism([["1/2", "1/3", "1/6"], ["1/4", "1/2", "1/4"]]),
+    "three laws": FiniteMechanism(
+        [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/5", "1/5", "3/5"]]
+    ),
+    "a common answer": FiniteMechanism(
+        [["1/2", "1/10", "2/5"], ["1/10", "1/2", "2/5"], ["3/10", "1/2", "1/5"]]
+    ),
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", RANDOMIZERS)
+def test_no_dataset_costs_more_than_is_said_and_some_costs_what_is_below(name, n):
+    """The pairs themselves, also for one person, whom nobody hides."""
+    node = Shuffled(RANDOMIZERS[name], n)
+    truth = true_deltas(node.mechanism.laws, n)
+    above, below = losses(node), losses_below(node)
+    for a, delta in zip(PLACES, truth, strict=True):
+        exact = arb(delta.numerator) / delta.denominator
+        assert not bound(above, a) < exact, (name, n, a)
+        assert not least(below, a) > exact, (name, n, a)
+
+
+def test_the_answers_of_one_person_are_the_randomizers():
+    for m in (response(5, 2), Laplace(2), PureDP("1/2"), RandomizedResponse.of_epsilon(1, k=5)):
+        one = shuffled(m, 1)
+        assert one.delta("1/4", 20).delta.upper == m.delta("1/4", 20).delta.upper
+        assert abs(one.rdp(3, 20).upper - m.rdp(3, 20).upper) < 1e-18
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_the_total_variation_of_two_peoples_responses_is_exact(k):
+    node = Shuffled(response(k, 3), 2)
+    (truth,) = true_deltas(node.mechanism.laws, 2, [Fraction(1)])
+    assert off(bound(losses(node), Fraction(1)), truth) < 1e-15
+
+
+# --- two kinds of clones are too few
+
+
+def two_kinds(n, p, beta, q):
+    """The two numbers of the variation-ratio reduction, as laws under both inputs."""
+    a = beta / (p - 1)
+    r, w = a * p / q, 1 - (p + 1) * a
+    others = [[r, r, 1 - 2 * r]] * (n - 1)
+    return histogram([[p * a, a, w], *others]), histogram([[a, p * a, w], *others])
+
+
+def test_numbers_of_two_kinds_of_clones_do_not_dominate():
+    """docs/proofs/mechanisms.md, Lemma three-clones, in fractions."""
+    p, k = Fraction(3), 4
+    node = response(k, p)
+    for n, a, truth, counted in (
+        (2, Fraction(9, 4), Fraction(1, 16), Fraction(5, 144)),
+        (3, Fraction(7, 4), Fraction(1, 12), None),
+    ):
+        P, Q = two_kinds(n, p, (p - 1) / (p + k - 1), p)
+        assert true_deltas(node.laws, n, [a]) == [truth]
+        assert hockey_stick(P, Q, a) < truth
+        assert counted is None or hockey_stick(P, Q, a) == counted
+        assert not bound(losses(Shuffled(node, n)), a) < arb(truth.numerator) / truth.denominator
+
+
+def test_the_numbers_of_two_kinds_are_below():
+    (below,) = losses_below(Shuffled(response(4, 3), 3))
+    for a in PLACES:
+        delta = hockey_stick(*two_kinds(3, Fraction(3), Fraction(1, 3), Fraction(3)), a)
+        assert off(stick(below, a), delta) < 1e-30
+
+
+# --- any pure randomizer
+
+
+@st.composite
+def pure_randomizers(draw):
+    """Three laws of which none is more than p times another: mixtures of extreme ones."""
+    p = draw(st.sampled_from([Fraction(3, 2), Fraction(2), Fraction(4)]))
+    rows = []
+    weights = draw(st.lists(st.integers(0, 9), min_size=6, max_size=6).filter(any))
+    patterns = [x for x in itertools.product((1, p), repeat=3) if 1 < sum(x) < 3 * p][:6]
+    masses = [[w * x[i] for w, x in zip(weights, patterns, strict=True)] for i in range(3)]
+    most = max(map(sum, masses))
+    for row in masses:  # what is left of each goes to an answer that all of them give
+        rest = most - sum(row)
+        rows.append([*row, rest])
+    extra = max(row[-1] for row in rows) * p or Fraction(1)
+    rows = [[*row[:-1], row[-1] + extra] for row in rows]
+    return p, [[x / sum(row) for x in row] for row in rows]
+
+
+@given(pure_randomizers(), st.integers(1, 3))
+@examples(15, 300)
+def test_ranges_of_variation_bound_every_pure_randomizer(drawn, n):
+    _, rows = drawn
+    laws = tuple(dict.fromkeys(map(tuple, rows)))
+    ratio = max(
+        (x / y for p, q in itertools.permutations(laws, 2) for x, y in zip(p, q, strict=True) if y),
+        default=Fraction(1),
+    )
+    if ratio == 1:
+        return
+    epsilon = mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator)
+    pure = Shuffled(PureDP(Fraction(math.ceil(epsilon * 2**20) + 1, 2**20)), n)
+    for a, delta in zip(PLACES, true_deltas(laws, n), strict=True):
+        assert not bound(losses(pure), a) < arb(delta.numerator) / delta.denominator
+
+
+@pytest.mark.parametrize("n", [2, 10, 100])
+@pytest.mark.parametrize("local", ["1/10", 1, 4])
+def test_pure_randomizers_are_between_the_clones_of_response_and_those_of_any(local, n):
+    parts = losses(Shuffled(PureDP(local), n))
+    for share in (Fraction(1, 50), Fraction(1, 3), Fraction(4, 5)):
+        epsilon = share * Fraction(local)
+        with ctx.workprec(200):
+            y = arb(epsilon.numerator) / epsilon.denominator
+            value = max(part.hockey_stick(y, False).upper() for part in parts)
+        responses, any_of = (
+            clones(epsilon, local, n, 12).delta
+            for clones in (baselines.shuffled_responses, baselines.shuffled)
+        )
+        assert float(responses.lower) <= float(value) <= float(any_of.upper)
+
+
+# --- the moved counts
+
+
+@pytest.mark.parametrize("step", [1, 2, 5])
+def test_moving_the_third_number_tells_more(step):
+    """Against the plain sum over all three numbers, in fractions."""
+    n, (own, other, r, s) = 12, (Fraction(3, 8), Fraction(1, 8), Fraction(1, 8), Fraction(1, 4))
+    clones = Clones(clones_of(response(6, 3))[0].log_ratio, own, r, s)
+    moved = ShuffledLoss(clones, n, Steps(n if step == 1 else 0, float(step)))
+    people = [[r, r, s, 1 - 2 * r - s]] * (n - 1)
+    rest = 1 - own - other
+    P, Q = (histogram([law, *people]) for law in ([own, other, rest, 0], [other, own, rest, 0]))
+    for a in PLACES:
+        delta = hockey_stick(P, Q, a)
+        value = stick(moved, a)
+        assert not value < arb(delta.numerator) / delta.denominator
+        assert step > 1 or off(value, delta) < 1e-30
+
+
+def test_moments_are_those_of_all_counts():
+    """By mpmath over the three numbers, and by each count alone."""
+    n, alpha = 9, Fraction(5, 2)
+    node = Shuffled(response(5, 3), n)
+    own, other = mpmath.mpf(3) / 7, mpmath.mpf(1) / 7
+    total = mpmath.mpf(0)
+    with mpmath.workdps(30):
+        own, other = mpmath.mpf(3) / 7, mpmath.mpf(1) / 7
+        for m in range(1, n + 1):  # m clones of five kinds, of which two count
+            chance = mpmath.binomial(n, m) * (5 * other) ** m * (1 - 5 * other) ** (n - m)
+            for x in range(m + 1):
+                for y in range(m - x + 1):
+                    ways = mpmath.binomial(m, x) * mpmath.binomial(m - x, y)
+                    mass = chance * ways * mpmath.mpf(3) ** (m - x - y) / mpmath.mpf(5) ** m
+                    P = (own * x + other * (m - x)) / (other * n)
+                    Q = (own * y + other * (m - y)) / (other * n)
+                    total += mass * P ** mpmath.mpf(2.5) * Q ** mpmath.mpf(-1.5)
+        truth = mpmath.log(total) / mpmath.mpf(1.5)
+    found = node.rdp(alpha, 20, by="SHUFFLED-CLONES")
+    assert found.lower <= truth <= found.upper
+
+
+@pytest.mark.parametrize("n", [2, 40, 700])
+def test_rare_moments_and_series_agree(n):
+    node = Shuffled(RandomizedResponse("3/4"), n)
+    (clones,) = clones_of(node.mechanism)
+    with precision(128):
+        counts = CloneCounts(clones, n, Steps(n, 1.0))
+        signs = Signs(3)
+        series, alone = counts.by_powers(signs, 100), counts.one_by_one(signs)
+    assert series is None or (series.overlaps(alone) and float(series.rad()) < 1e-20)
+
+
+# --- laws
+
+
+def test_more_people_less_local_privacy_and_fewer_answers_cost_what_they_must():
+    def delta(m, n):
+        return shuffled(m, n).delta("1/20", 8, "exact").delta.upper
+
+    by_people = [delta(RandomizedResponse.of_epsilon(1, k=4), n) for n in (10, 50, 200, 600)]
+    by_epsilon = [delta(RandomizedResponse.of_epsilon(e, k=4), 80) for e in ("1/4", "1/2", 1, 2)]
+    by_answers = [delta(RandomizedResponse.of_epsilon(1, k=k), 80) for k in (2, 3, 5, 20)]
+    assert by_people == sorted(by_people, reverse=True)
+    assert by_epsilon == sorted(by_epsilon)
+    assert by_answers == sorted(by_answers, reverse=True)
+
+
+def test_two_descriptions_of_one_randomizer_agree():
+    one = shuffled(RandomizedResponse.of_epsilon(sympy.log(3), k=4), 60)
+    other = shuffled(response(4, 3), 60)
+    first, second = (m.delta("1/9", 20, "exact").delta.upper for m in (one, other))
+    assert abs(first - second) < 1e-20
+    assert one.rdp(3, 15).upper == pytest.approx(other.rdp(3, 15).upper, rel=1e-12)
+
+
+def test_no_answer_is_above_the_baselines():
+    for n in (30, 1000):
+        of_any = shuffled(PureDP(1), n).epsilon("1e-5", 6, "exact").epsilon
+        assert of_any.upper <= baselines.shuffled_epsilon("1e-5", 1, n).epsilon.upper
+        two = shuffled(RandomizedResponse.of_epsilon(1), n).epsilon("1e-5", 6, "exact").epsilon
+        assert two.lower <= baselines.shuffled_responses_epsilon("1e-5", 1, n).epsilon.upper
+        for m, rdp in (
+            (PureDP(1), baselines.shuffled_rdp),
+            (RandomizedResponse.of_epsilon(1), baselines.shuffled_responses_rdp),
+        ):
+            assert shuffled(m, n).rdp(4, 6).lower <= rdp(4, 1, n).upper
+
+
+def test_lower_bounds_are_below_and_near():
+    node = shuffled(RandomizedResponse.of_epsilon(1, k=10), 1000)
+    below, above = node.lower_epsilon("1e-6", 6), node.epsilon("1e-6", 6, "exact").epsilon
+    assert 0.999 * above.upper < below.lower <= below.upper < above.lower
+    laplace = shuffled(Laplace(1), 1000)
+    assert (
+        0
+        < laplace.lower_epsilon("1e-6", 4).upper
+        < laplace.epsilon("1e-6", 4, "exact").epsilon.lower
+    )
+
+
+# Two-kind numbers of a program of the authors of arXiv:2304.05007 are .0232517 and .0071833.
+@pytest.mark.parametrize(
+    ("k", "low", "high"), [(10, 0.02325, 0.023254), (100, 0.007183, 0.0071834)]
+)
+def test_ten_thousand_people(k, low, high):
+    found = shuffled(RandomizedResponse.of_epsilon(1, k=k), 10**4).epsilon("1e-6", 6, "exact")
+    assert low < float(found) < high
+    assert found.kind.value == "upper"
+
+
+def test_what_tells_nothing_costs_nothing():
+    for m in (RandomizedResponse("1/2"), PureDP(0)):
+        assert shuffled(m, 9).epsilon("1e-6").epsilon.upper == 0
+        assert shuffled(m, 9).rdp(3).upper == 0
+
+
+# --- premises and errors
+
+
+def test_text_and_json():
+    node = shuffled(RandomizedResponse.of_epsilon(1, k=10), 10_000)
+    assert parse(repr(node)) is node
+    assert from_json(node.to_json()) is node
+    assert "in an order drawn uniformly at random" in describe(node)
+
+
+@pytest.mark.parametrize("n", [0, -1, "1/2", 10**7 + 1])
+def test_numbers_of_people_that_are_none(n):
+    with pytest.raises(DomainError, match="shuffled, n"):
+        shuffled(PureDP(1), n)
+
+
+def test_what_is_not_known_is_refused_in_one_line():
+    with pytest.raises(AssumptionError, match="needed RandomizedResponse") as found:
+        shuffled(ZCDP(1), 9).epsilon("1e-6", conversion="exact")
+    assert "\n" not in str(found.value)
+    with pytest.raises(AssumptionError, match="only some of its laws"):
+        shuffled(FiniteMechanism([[1, 0], ["1/2", "1/2"]]), 9).epsilon("1e-6", conversion="exact")
+    assert shuffled(Gaussian(1), 9).rdp(2).upper == Gaussian(1).rdp(2).upper
