@@ -299,7 +299,8 @@ def has_rate(kind):
 SAMPLERS = sorted(name for name in OPERATIONS if has_rate(name))
 #: Where the two records of a replacement are two steps apart, so that sampling may cost more.
 TWO_STEPS = "PoissonSubsample, replace_one"
-PLAIN_OPERATIONS = sorted(set(OPERATIONS) - set(SAMPLERS))
+#: The others, but for shuffled answers, which are about a replaced record alone.
+PLAIN_OPERATIONS = sorted(set(OPERATIONS) - set(SAMPLERS) - {"Shuffled"})
 
 #: Expressions without sampling, whose curve tests/independent.py writes down, for neighbours of
 #: either relation; that of repeated runs is searched for (tests/operations/test_repeat.py).
@@ -308,7 +309,7 @@ BASES = {
     **{
         f"{name} of {leaf}": OPERATIONS[name](LEAVES[leaf])
         for name in PLAIN_OPERATIONS
-        if "Repeat" not in name and name not in ("RandomAllocation", "Shuffled")
+        if "Repeat" not in name and name != "RandomAllocation"
         for leaf in ("RandomizedResponse", "ZCDP")
     },
 }

@@ -8,6 +8,7 @@ from collections import Counter
 from fractions import Fraction
 
 import mpmath
+import numpy
 import pytest
 import sympy
 from flint import arb, ctx
@@ -240,6 +241,16 @@ def test_moving_the_third_number_tells_more(step):
         assert step > 1 or off(value, delta) < 1e-30
 
 
+def test_moving_counts_together_tells_more_and_little_more():
+    (moved,) = losses(shuffled(response(3, 3), 200_000))
+    apart = ShuffledLoss(moved.clones, moved.n, Steps(0, 0.5, 0.5, 0.0))
+    for y in (0.0, 0.002, 0.006):
+        less, more = (float(loss.hockey_stick(arb(y), False)) for loss in (apart, moved))
+        assert less < more < less * (1 + 2e-3)
+    (below,) = losses_below(shuffled(response(3, 3), 200_000))
+    assert below.hockey_stick(arb(0.006), False) < apart.hockey_stick(arb(0.006), False)
+
+
 def test_moments_are_those_of_all_counts():
     """By mpmath over the three numbers, and by each count alone."""
     n, alpha = 9, Fraction(5, 2)
@@ -271,6 +282,55 @@ def test_rare_moments_and_series_agree(n):
         signs = Signs(3)
         series, alone = counts.by_powers(signs, 100), counts.one_by_one(signs)
     assert series is None or (series.overlaps(alone) and float(series.rad()) < 1e-20)
+
+
+# --- several rounds
+
+
+def squared(P, Q):  # noqa: N803
+    """Two rounds of a pair."""
+    twice = [Counter(), Counter()]
+    for law, two in zip((P, Q), twice, strict=True):
+        for (x, p), (y, q) in itertools.product(law.items(), repeat=2):
+            two[x, y] += p * q
+    return twice
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_two_rounds_are_the_squared_distribution(n):
+    """Of the pair itself, and not less than of two rounds of any inputs of all people."""
+    randomizer = response(3, 3)
+    own, r = Fraction(3, 5), Fraction(1, 5)
+    people = [[r, r, r, 1 - 3 * r]] * (n - 1)
+    P, Q = squared(histogram([[own, r, r, 0], *people]), histogram([[r, own, r, 0], *people]))
+    worst = squared(
+        *(histogram([law, *[randomizer.laws[0]] * (n - 1)]) for law in randomizer.laws[:2])
+    )
+    for a in (Fraction(5, 4), Fraction(3), Fraction(6)):
+        epsilon = Fraction(str(sympy.log(sympy.Rational(a.numerator, a.denominator)).evalf(30)))
+        found = (2 * shuffled(randomizer, n)).delta(epsilon, 2, "exact").delta
+        delta = hockey_stick(P, Q, a)
+        assert float(found.lower) <= delta <= float(found.upper)
+        assert hockey_stick(*worst, a) <= float(found.upper)
+
+
+@pytest.mark.parametrize(("k", "n", "near"), [(2, 60, 1e-6), (10, 300, 2e-2), (3, 200_000, 1e-3)])
+def test_the_law_in_floats_is_above_and_near(k, n, near):
+    """On a fine grid; of many people with numbers of clones together."""
+    (loss,) = losses(shuffled(RandomizedResponse.of_epsilon(1, k=k), n))
+    step = 2.0**-14
+    first, masses, short = loss.in_floats(False, 1e-14).on_nodes(step, 1e-14)
+    nodes = float(first) + step * numpy.arange(len(masses))
+    assert 0 <= short < 1e-10
+    for y in (0.0, math.sqrt(loss.spread), 3 * math.sqrt(loss.spread)):
+        truth = float(loss.hockey_stick(arb(y), False))
+        found = float((masses * numpy.maximum(-numpy.expm1(y - nodes), 0)).sum())
+        assert truth - short - 1e-15 <= found <= truth * (1 + near) + 1e-9
+
+
+def test_many_rounds_within_seconds():
+    crowd = 1000 * shuffled(RandomizedResponse("3/4"), 10**6)
+    assert 0.168 < float(crowd.epsilon("1e-6", 4)) < 0.1686
 
 
 # --- laws

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb, ctx, fmpz
 
 from symacct.analysis.coin_counts import FairTail
 from symacct.kernel import deadline
@@ -24,7 +24,7 @@ from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import up_to
 from symacct.operations.shuffled import Shuffled
-from symacct.profile.float_laws import nearest
+from symacct.profile.float_laws import BITS, UNIT, FloatLaw, check_nodes, nearest
 from symacct.profile.part import Floats, Part, ProfileOnly, no_pair
 from symacct.profile.proofs import SHUFFLED
 from symacct.theory.amplification.shuffled import (
@@ -37,8 +37,18 @@ from symacct.theory.amplification.shuffled import (
 
 #: By how much counts are moved: not at all of at most 500 people, and more of many pairs.
 _FINE, _COARSE = Steps(500, 0.5), Steps(30, 2.0)
+#: What is moved tells more, and so is not below.
+_UNMOVED = Steps(10**7, 0.0, 0.0, 0.0)
 #: A float64 that is so near to a whole number, of at most 10⁷, is told from it by balls.
 _UNSURE = 2.0**-20
+#: Ratios of floats are taken up to e to this power: either law is a difference of two floats.
+_LARGEST_OF_FLOATS = 6.0
+#: A float's loss is raised by this, which is more than its roundings can be.
+_LIFT = 2.0**-38
+#: Roundings of a mass, beside those of its chance: a difference of floats has e^7 times as many.
+_ROUNDINGS = 2**14
+#: What is left out is less than `rare` by e^{−5}, and so is each count's chance by 2^{−20}.
+_SPARE_NATS, _NEGLIGIBLE = 5.0, 2.0**-20
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,7 @@ class ShuffledLoss(ProfileOnly):
     steps: Steps = _FINE
 
     symmetric = True
+    is_costly = True
     proof = SHUFFLED
 
     def sampled(self, gamma: Exact) -> Part:
@@ -71,6 +82,13 @@ class ShuffledLoss(ProfileOnly):
         largest = np.maximum(orders - 1, -orders) * nearest(self.clones.log_ratio)
         return np.minimum(even, np.maximum(largest, even)), np.full(len(orders), self.spread)
 
+    def in_floats(self, reverse: bool, rare: float) -> ClonesInFloats | None:
+        """Return the law in float64, u moved by more; None where no ratio of floats is near."""
+        if nearest(self.clones.log_ratio) > _LARGEST_OF_FLOATS:
+            return None
+        with ctx.workprec(BITS):
+            return ClonesInFloats(_table(replace(self, steps=_COARSE), BITS))
+
     # --- balls: what is proved
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
@@ -91,6 +109,62 @@ class ShuffledLoss(ProfileOnly):
         return Fraction(0)
 
 
+# Proved in docs/proofs/mechanisms.md, Lemma clones-in-floats.
+class ClonesInFloats:
+    """The law in float64 is laid on nodes, row by row."""
+
+    def __init__(self, table: ClonesTable) -> None:
+        self.table, self.slope = table, float(table.slope)
+
+    def on_nodes(self, step: float, rare: float) -> FloatLaw:
+        """Lay each outcome's mass on the nodes on either side of its loss.
+
+        Outcomes are left out whose chance is about `rare` together; what P lacks is in the bound.
+        """
+        largest = _LARGEST_OF_FLOATS + 1
+        first = math.floor(-largest / step)
+        count = math.ceil(largest / step) - first + 2
+        check_nodes(count)
+        masses, outcomes, longest = np.zeros(count), np.zeros(count), 0
+        nats = -math.log(rare) + _SPARE_NATS
+        for row in self.table.rows:
+            deadline.check()
+            kept = row.weights > rare * _NEGLIGIBLE
+            if not kept.any():
+                continue
+            reach = min(math.ceil(math.sqrt(row.m * nats / 2)) + 1, row.m - row.m // 2)
+            chances, sums = _fair(row.m, reach)
+            longest = max(longest, len(chances))
+            moved, s = self.slope * sums, row.floats[kept][:, None]
+            p, q = s + moved, s - moved
+            mass = (row.weights[kept][:, None] * chances * p).ravel()
+            loss = (np.log(p / q) + _LIFT).ravel()
+            places = np.floor(loss / step)
+            at = (places - first).astype(np.int64)
+            up = mass * (np.expm1(places * step - loss) / math.expm1(-step))
+            masses += np.bincount(at, np.maximum(mass - up, 0.0), count)
+            masses += np.bincount(at + 1, up, count)
+            outcomes += np.bincount(at, minlength=count) + np.bincount(at + 1, minlength=count)
+        relative = (4 * longest + 2 * float(outcomes.max()) + _ROUNDINGS) * UNIT
+        total = float(masses.sum())
+        short = max(0.0, 1 - total) + 2 * (relative + count * UNIT) * max(total, 1.0)
+        return FloatLaw(arb(first * step), masses, short)
+
+
+def _fair(m: int, reach: int) -> tuple[Floats, Floats]:
+    """List P[Bin(m, ½) = x] and 2x − m for x at most `reach` from m/2, from its largest down.
+
+    Each chance is a product of as many quotients as it is from the middle.
+    """
+    middle = (m + 1) // 2
+    x = np.arange(middle + 1, min(middle + reach, m) + 1)
+    start = float(arb(fmpz.bin_uiui(m, middle)) / arb(2) ** m)
+    upper = start * np.concatenate([[1.0], np.cumprod((m - x + 1) / x)])
+    sums = 2.0 * np.concatenate([[middle], x]) - m
+    mirrored = slice(1 if sums[0] == 0 else 0, None)
+    return np.concatenate([upper, upper[mirrored]]), np.concatenate([sums, -sums[mirrored]])
+
+
 # Proved in docs/proofs/mechanisms.md, Lemmas three-clones and moved-clones.
 def losses(node: Shuffled) -> list[ShuffledLoss]:
     """The losses for each two inputs; AssumptionError where no clones are known."""
@@ -101,7 +175,7 @@ def losses(node: Shuffled) -> list[ShuffledLoss]:
 
 def losses_below(node: Shuffled) -> list[ShuffledLoss]:
     """The losses of some answers, as others have a third value; [] where none is known."""
-    return [ShuffledLoss(clones, node.n) for clones in clones_below(node.mechanism)]
+    return [ShuffledLoss(clones, node.n, _UNMOVED) for clones in clones_below(node.mechanism)]
 
 
 @lru_cache(32)
@@ -116,6 +190,7 @@ class ClonesRow:
     def __init__(self, m: int, cells: list[tuple[arb, arb]]) -> None:
         self.m, self.densities = m, [density for density, _ in cells]
         self.floats = np.array([float(density) for density in self.densities])
+        self.weights = np.array([float(chance) for _, chance in cells])
         #: Σ chance and Σ S·chance over the first cells, from none of them on.
         self.chances, self.masses = [arb(0)], [arb(0)]
         for density, chance in cells:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, singledispatch
-from itertools import chain, combinations, repeat
+from itertools import chain, combinations, groupby, repeat
 
 from flint import arb
 
@@ -291,12 +291,14 @@ _SPARE_BITS = 32
 class Steps:
     """By how much u may be moved: not at all of `few` people, else `deviations` of its own.
 
-    That are `of_many` of 10⁵ people or more, of whom u hardly matters.
+    That are `of_many` of 10⁵ people or more, of whom u hardly matters. Of these, counts m that are
+    up to the share `block` apart are moved together; 0 moves none.
     """
 
     few: int
     deviations: float
     of_many: float = 2.0
+    block: float = 2.0**-12
 
     def step(self, n: int, deviation: float) -> int:
         """The step for n people, `deviation` that of u."""
@@ -306,7 +308,7 @@ class Steps:
         return max(1, math.floor(deviations * deviation))
 
 
-#: From so many people on u hardly matters.
+#: From so many people on counts are moved together, and u hardly matters.
 _MANY_PEOPLE = 10**5
 #: A power series has at most so many terms, and so many and a share more than is estimated.
 _MOST_POWERS, _SPARE_POWERS = 400, 8
@@ -326,25 +328,36 @@ class CloneCounts:
         log_ratio, own, clone = map(BALL.number, (clones.log_ratio, clones.own, clones.clone))
         other = own * (-log_ratio).exp()
         both, self.slope = (own + other) / (2 * clone * n), (own - other) / (2 * clone * n)
-        counts = list(binomial(n, 2 * clone))[::-1]
-        tiny, each = arb(2) ** -(BALL.bits + _SPARE_BITS), (1 - own - other) / n
-        self.rows: list[tuple[int, list[tuple[arb, arb]]]] = []
-        for (m, chance), others in zip(counts, _others(clones, n, counts, steps), strict=True):
-            deadline.check()
-            kept = [(u, chance * weight) for u, weight in others]
-            cells = [(both * m + each * u, weight) for u, weight in kept if not weight < tiny]
-            if cells:
-                self.rows.append((m, cells))
-        self.seen = sum((s * chance for _, cells in self.rows for s, chance in cells), arb(0))
-        #: tanh(log(p)/2), the largest |bW/S|.
+        each, pull = (1 - own - other) / n, arb(0)
+        #: tanh(log(p)/2), the largest |bW/S|, or a little more where m is moved.
         self.largest = (log_ratio / 2).tanh()
+        size, least = 1, math.floor(n * float(clone))
+        if n >= _MANY_PEOPLE and (moved := math.floor(2 * least * steps.block)) > 1:
+            if clones.alike != 0:
+                pull = each / (1 - 2 * clone)
+            largest = self.slope * (least + moved) / (both * least - (both + pull) * moved)
+            if 0 < largest < 1:
+                size, self.largest = moved, largest
         self._powers: list[arb] = []
+        self.rows: list[tuple[int, list[tuple[arb, arb]]]] = []
+        tiny, counts = arb(2) ** -(BALL.bits + _SPARE_BITS), list(binomial(n, 2 * clone))[::-1]
+        blocks = list(_blocks(counts, size, least))
+        lows = [ends[-1][0] for _, ends in blocks]
+        every = zip(blocks, lows, _others(clones, n, lows, steps), strict=True)
+        for (m, ends), low, others in every:
+            deadline.check()
+            cells = [
+                (both * e + each * u - pull * (e - low), chance * weight)
+                for e, chance in ends
+                for u, weight in others
+            ]
+            if cells := [cell for cell in cells if not cell[1] < tiny]:
+                self.rows.append((m, sorted(cells, key=lambda cell: float(cell[0]))))
+        self.seen = sum((s * chance for _, cells in self.rows for s, chance in cells), arb(0))
 
     # Proved in docs/proofs/mechanisms.md, Lemma moved-clones.
     def by_powers(self, signs: Signs, bits: int) -> arb | None:
-        """Σ_i g_{2i} E[S (bW/S)^{2i}] to about so many bits; None for too many terms.
-
-        g is that of `signs`.
+        """Σ_i g_{2i} E[S (bW/S)^{2i}] to about so many bits, g of `signs`; None for too many terms.
 
         |bW/S| is at most d = `largest`, so that the terms from i on are at most E[S (bW/S)^{2i}]
         d^{−2i} times the largest value.
@@ -405,13 +418,32 @@ class CloneCounts:
         return total
 
 
+# Proved in docs/proofs/mechanisms.md, Lemma clones-together.
+def _blocks(
+    counts: list[tuple[int, arb]], size: int, least: int
+) -> Iterator[tuple[int, list[tuple[int, arb]]]]:
+    """List (M, [(e, chance)]) of counts m, which fall: those e that m is moved to, its mean kept.
+
+    They are the multiples of `size` on either side of m, first the larger one, M. Counts of at
+    most `least`, and all of them where the size is 1, are not moved.
+    """
+    for place, block in groupby(counts, lambda one: (one[0] <= least, -(-one[0] // size))):
+        if size == 1 or place[0]:
+            yield from ((m, [(m, chance)]) for m, chance in block)
+            continue
+        high, inside = size * place[1], list(block)
+        upper = sum((chance * (m - high + size) for m, chance in inside), arb(0)) / size
+        lower = sum((chance * (high - m) for m, chance in inside), arb(0)) / size
+        yield high, [(high, upper), (high - size, lower)]
+
+
 def _others(
-    clones: Clones, n: int, counts: list[tuple[int, arb]], steps: Steps
+    clones: Clones, n: int, counts: list[int], steps: Steps
 ) -> Iterator[list[tuple[arb, arb]]]:
-    """The values of u/s and their chances for each m of `counts`, which fall by 1."""
+    """The values of u/s and their chances for each m of `counts`, which fall."""
     if clones.alike is None:  # all others are of the third kind
         alike = 1 - 2 * BALL.number(clones.clone)
-        for m, _ in counts:
+        for m in counts:
             yield [((n - m) / alike if m < n else arb(0), arb(1))]
         return
     if clones.alike == 0:
@@ -421,11 +453,11 @@ def _others(
     with precision(bits):
         alike, clone = map(BALL.number, (clones.alike, clones.clone))
         rho = alike / (1 - 2 * clone)
-        fewest, most = n - counts[0][0], n - counts[-1][0]
+        fewest, most = n - counts[0], n - counts[-1]
         share = float(rho)
-        step = steps.step(n, math.sqrt(fewest * share * (1 - share)))
+        step = steps.step(n, math.sqrt(n * (1 - 2 * float(clone)) * share * (1 - share)))
         moved = MovedCount(rho, step, fewest, most)
-    for m, _ in counts:
+    for m in counts:
         with precision(bits):
             while moved.count < n - m:
                 moved.one_more()
