@@ -368,7 +368,7 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-#: Met as answers, and not called by their names.
+#: Met as answers, or as what a function makes, and not called by their names.
 _ANSWERS = {
     "Attack",
     "Calibration",
@@ -376,6 +376,7 @@ _ANSWERS = {
     "PrivacyReport",
     "Risk",
     "RiskCalibration",
+    "Shuffled",
     "Sweep",
 }
 
