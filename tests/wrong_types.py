@@ -178,6 +178,7 @@ OWN = {
     "MultivariateNormal": {"mean": [0, 0], "covariance": [[1, 0], [0, 1]]},
     "ApproximateDP": {"delta": "1/1000"},
     "Failing": {"delta": "1/1000"},
+    "Shuffled": {"n": 9},
     "Curve": {"adjacency": "either"},
 }
 
@@ -277,6 +278,7 @@ def exploring_calls():
             symacct.calibrate_thresholded,
             {"noise": NOISE, "epsilon": 1, "delta": "1/9", "keys": 2, "share": "1/2", "digits": 3},
         ),
+        "shuffled": (symacct.shuffled, {"randomizer": M, "n": 9}),
         "sampled_descent": (
             symacct.sampled_descent, {"step": SAMPLED, "steps": 9, "diameter": 1, "order": 3}
         ),

@@ -37,8 +37,6 @@ PROVED = [t for t in theorems() if t.status == "proved"]
 NOT_ATTACKED = {"ALLOCATION-GAUSSIAN", "ALLOCATION-LAPLACE"}
 #: It says that a curve is infinite; tests/operations/test_failing.py holds what is said of δ.
 NOT_ATTACKED |= {"FAILING"}
-#: Of several laws of one randomizer: tests/profile/test_shuffled.py draws these.
-NOT_ATTACKED |= {"SHUFFLED-CLONES"}
 #: Of mechanisms with two directions, which no scheme makes: tests/kernel/test_directions.py draws
 #: them.
 NOT_ATTACKED |= {"SAMPLE-DIRECTIONS", "ZW19-T6-ADDITION"}

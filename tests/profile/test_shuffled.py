@@ -35,6 +35,7 @@ from symacct.export.description import describe
 from symacct.kernel.arithmetic.ball import precision
 from symacct.profile.losses.shuffled import ShuffledLoss, losses, losses_below
 from symacct.theory.amplification.shuffled import CloneCounts, Clones, Steps, clones_of
+from tests import independent
 from tests.thinning import examples
 
 #: e^ε at which δ is compared.
@@ -271,6 +272,17 @@ def test_moments_are_those_of_all_counts():
         truth = mpmath.log(total) / mpmath.mpf(1.5)
     found = node.rdp(alpha, 20, by="SHUFFLED-CLONES")
     assert found.lower <= truth <= found.upper
+
+
+@pytest.mark.parametrize("n", [2, 3, 8])
+@pytest.mark.parametrize("p", ["3/4", "1/5"])
+def test_the_curve_of_one_bit_is_the_plain_sum(p, n):
+    node = Shuffled(RandomizedResponse(p), n)
+    with mpmath.workdps(30):
+        for alpha in (2, Fraction(7, 2), 40):
+            found = node.rdp(alpha, 15)
+            plain = independent.rdp(mpmath.mp, node, alpha)
+            assert found.lower * (1 - mpmath.mpf(10) ** -14) <= plain <= found.upper * (1 + 1e-14)
 
 
 @pytest.mark.parametrize("n", [2, 40, 700])

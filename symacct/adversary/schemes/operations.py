@@ -19,6 +19,7 @@ from symacct.adversary.candidates import (
     Pair,
     divergence,
     excess,
+    fractions,
 )
 from symacct.adversary.schemes.noise import NOISES, NoisyRecord, concentration_rho
 from symacct.adversary.schemes.scheme import (
@@ -36,7 +37,7 @@ from symacct.kernel.claims import Kind
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
-from symacct.mechanisms import ZCDP, DistributionPair
+from symacct.mechanisms import ZCDP, DistributionPair, FiniteMechanism
 
 
 @dataclass(frozen=True)
@@ -266,7 +267,7 @@ class Allocated(Worded):
 
 @dataclass(frozen=True)
 class InAnyOrder(Worded):
-    """The answers of two people in an order drawn at random; the other one has a third value."""
+    """The answers of n people in an order drawn at random, each by one of three laws."""
 
     words = "the answers of {self.n} people in any order"
     n: int = 2
@@ -274,13 +275,19 @@ class InAnyOrder(Worded):
     drawn = 3
     fixed = ("n",)
 
+    def base(self, c: Candidates) -> list[Pair]:
+        return both(*combinations(c.laws, 2))
+
     def result(self, c: Candidates) -> list[Pair]:
-        p, q, other = c.laws
         half = Fraction(1, 2) if c.exact else 0.5
-        first, second = (
-            half * (side_by_side(law, other) + side_by_side(other, law)) for law in (p, q)
-        )
-        return both((first, second))
+        answers = [
+            [half * (side_by_side(law, x) + side_by_side(x, law)) for law in c.laws] for x in c.laws
+        ]
+        return both(*(pair for laws in answers for pair in combinations(laws, 2)))
+
+    def premise(self, c: Candidates) -> Node:
+        """Return the mechanism of all three laws, any of which another person may have."""
+        return FiniteMechanism(list(map(fractions, c.laws)))
 
 
 def side_by_side(*laws: Law) -> Law:
