@@ -1010,6 +1010,55 @@ def same(mp, eps, alpha, node):
     return eps(alpha)
 
 
+def with_others_empty(mp, eps, alpha, node):
+    """The lower bound of a Poisson sample, at ∞ too."""
+    return (sampled_pure if alpha == INFINITY else zhu_wang_8)(mp, eps, alpha, node)
+
+
+def zeroed_pure(mp, eps, alpha, node):
+    """log of (κ/e + γe)/(κ/e + γ), e = e^{ε(∞)}."""
+    g, e = number(mp, node.gamma), mp.exp(eps(INFINITY))
+    if g == 0 or e == mp.inf:
+        return e if g else mp.mpf(0)
+    return mp.log(((1 - g) / e + g * e) / ((1 - g) / e + g))
+
+
+def of_zeroed_laws(mp, eps, alpha, node):
+    """The two triangles on the line, each where its ratio is on its side of 1."""
+    g, d, a = number(mp, node.gamma), 1 / noise_ratio(mp, node), number(mp, alpha)
+    if g in (0, 1):
+        return eps(alpha) if g else mp.mpf(0)
+
+    def law(x, *means):
+        return mp.fsum(w * mp.npdf(x, m) for w, m in zip((1 - g, g), means, strict=True))
+
+    def gap(m, n):
+        return n * ((m / n) ** a - 1 - a * (m / n - 1))
+
+    reach = mp.sqrt(2 * mp.dps * mp.log(10))
+    right = mp.linspace(d / 2, d / 2 + a * d + reach, int(2 * (a * d + reach) * (1 + d)) + 2)
+    left = mp.linspace(d / 2 - d - reach, d / 2, int(2 * reach * (1 + d)) + 2)
+    total = mp.quad(lambda x: gap(law(x, -d, d), law(x, -d, 0)), right, method="gauss-legendre")
+    total += mp.quad(lambda x: gap(law(x, d, d), law(x, d, 0)), left, method="gauss-legendre")
+    return mp.log1p(total) / (a - 1)
+
+
+def opposite_other(mp, eps, alpha, node):
+    """E over the line of m^α n^{1−α}, the other record at −δ."""
+    g, d, a = number(mp, node.gamma), 1 / noise_ratio(mp, node), number(mp, alpha)
+    if g in (0, 1):
+        return eps(alpha) if g else mp.mpf(0)
+
+    def integrand(x):
+        m, n = ((1 - g) * mp.npdf(x, -d) + g * mp.npdf(x, mean) for mean in (d, 0))
+        return m**a * n ** (1 - a)
+
+    reach = mp.sqrt(2 * mp.dps * mp.log(10))
+    low, high = -reach - 2 * d, reach + (a + 1) * d
+    places = mp.linspace(low, high, int(mp.ceil((high - low) * (1 + d) / 2)) + 1)
+    return mp.log(mp.quad(integrand, places, method="gauss-legendre")) / (a - 1)
+
+
 #: Theorems about sampling that read the base curve. Options follow the node.
 BOUNDS = {
     "ZW19-T5": zhu_wang_5,
@@ -1049,6 +1098,11 @@ BOUNDS = {
     "TRIPLE-LINE-WHOLE": zhu_wang_8,
     "TRIPLE-GAUSSIAN-POISSON": opposite_normals,
     "TRIPLE-DOMINATED": above_one,
+    "ZERO-OUT-ALL": same,
+    "ZERO-OUT-PURE": zeroed_pure,
+    "ZERO-OUT-LOWER": with_others_empty,
+    "ZERO-OUT-GAUSSIAN": of_zeroed_laws,
+    "ZERO-OUT-GAUSSIAN-LOWER": opposite_other,
 }
 #: Theorems that derive an order from the node's own whole orders, and those about operations that
 #: do not sample, which `rdp` above writes down.
@@ -1057,6 +1111,8 @@ DERIVED = {"WBK19-C10", "VEH14-T3"}
 DERIVED |= {"FAILING"}
 #: Integrals over the plane, which tests/analysis/test_triples.py compares at fewer places.
 ELSEWHERE = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
+#: The curve of another expression, which tests/laws/test_zero_out.py writes down.
+ELSEWHERE |= {"ZERO-OUT-TWO-STEPS"}
 GROUPS = {"GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-ZCDP", "GROUP-PURE", "MIR17-P2"}
 #: Of repeated runs, which tests/operations/test_repeat.py writes down.
 REPEATED = {f"PS22-{end}" for end in ("T2", "T2-BEST", "T2-PRINTED", "T6", "T6-BEST", "T6-PRINTED")}

@@ -281,6 +281,12 @@ _OPERATIONS = {
     "SubsampleWithoutReplacement, add_remove": lambda base: st.builds(
         SubsampleWithoutReplacement, base, rates, st.just("add_remove")
     ),
+    "PoissonSubsample, zero_out": lambda base: st.builds(
+        PoissonSubsample, base, rates, st.just("zero_out")
+    ),
+    "SubsampleWithoutReplacement, zero_out": lambda base: st.builds(
+        SubsampleWithoutReplacement, base, rates, st.just("zero_out")
+    ),
 }
 #: For every operation, a strategy over a base node: made once, which is half the time of a law.
 #: A new operation needs a line above.
@@ -297,8 +303,8 @@ def has_rate(kind):
 
 #: The samplings, each under both relations: the usual one is not named.
 SAMPLERS = sorted(name for name in OPERATIONS if has_rate(name))
-#: Where the two records of a replacement are two steps apart, so that sampling may cost more.
-TWO_STEPS = "PoissonSubsample, replace_one"
+#: Where two of the three laws are two steps apart, so that sampling may cost more.
+TWO_STEPS = ("PoissonSubsample, replace_one", "SubsampleWithoutReplacement, zero_out")
 #: The others, but for shuffled answers, which are about a replaced record alone.
 PLAIN_OPERATIONS = sorted(set(OPERATIONS) - set(SAMPLERS) - {"Shuffled"})
 

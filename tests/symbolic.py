@@ -122,6 +122,10 @@ OPERATIONS = {
     "SubsampleWithoutReplacement, add_remove": lambda m: SubsampleWithoutReplacement(
         m, Q, "add_remove"
     ),
+    "PoissonSubsample, zero_out": lambda m: PoissonSubsample(m, Q, "zero_out"),
+    "SubsampleWithoutReplacement, zero_out": lambda m: SubsampleWithoutReplacement(
+        m, Q, "zero_out"
+    ),
 }
 
 #: Theorems that hold for some parameters only: what they are drawn from instead.
@@ -132,6 +136,7 @@ REGIMES = {
 }
 #: Theorems that search for their worst case, so that they ask for numbers: what refuses symbols.
 NEED_NUMBERS = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
+NEED_NUMBERS |= {"ZERO-OUT-GAUSSIAN-LOWER"}
 NEED_NUMBERS |= {f"PS22-{end}-{how}" for end in ("T2", "T6") for how in ("BEST", "PRINTED")}
 NEED_NUMBERS |= {
     "REPEAT-ALL",

@@ -25,7 +25,8 @@ KINDS = {
 RELATIONS = {
     "add_remove": "for neighbours by adding or removing a record",
     "replace_one": "for neighbours by replacing a record",
-    "either": "for either relation of neighbours",
+    "zero_out": "for neighbours by zeroing out a record",
+    "either": "for any relation of neighbours",
 }
 
 

@@ -425,6 +425,12 @@ def neighbours(adjacency: Adjacency, m: Node | None = None) -> str:
         return f"neighbouring datasets differ by adding or removing {records}"
     if adjacency.relation is Relation.REPLACE_ONE:
         return f"neighbouring datasets differ by replacing {records}"
+    if adjacency.relation is Relation.ZERO_OUT:
+        place = "its place" if adjacency.group == 1 else "their places"
+        return (
+            f"neighbouring datasets differ by zeroing out {records}, with nothing in {place} and "
+            "a public number of places"
+        )
     if m is not None and m.is_local:
         answer = "the true answer" if adjacency.group == 1 else "the true answers"
         return f"neighbouring datasets differ in {answer} of {records} (local differential privacy)"
@@ -452,6 +458,7 @@ def neighbours_short(adjacency: Adjacency) -> str:
 _RELATIONS = {
     Relation.ADD_REMOVE: "add or remove",
     Relation.REPLACE_ONE: "replace",
+    Relation.ZERO_OUT: "zero out",
     Relation.EITHER: "add, remove or replace",
 }
 

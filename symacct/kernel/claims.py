@@ -65,12 +65,14 @@ class Relation(Enum):
     """A relation of the field between neighbouring datasets; `EITHER` leaves open which.
 
     Of add/remove neighbours one has a record that the other lacks; replace-one neighbours differ in
-    one record, and have as many.
+    one record, and have as many. Zero-out neighbours have as many places for records, a public
+    number, and in one place one of them has a record where the other has nothing.
     """
 
     EITHER = "either"
     ADD_REMOVE = "add_remove"
     REPLACE_ONE = "replace_one"
+    ZERO_OUT = "zero_out"
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,9 @@ class Adjacency:
         """The pairs of datasets that belong to both relations.
 
         A curve for groups also holds for smaller groups. Groups of 2 under add/remove contain every
-        replace-one pair, which is one removal and one addition. Raises AdjacencyError, about
-        `what`, if the relations have no pair in common.
+        replace-one pair, which is one removal and one addition, and so do groups of 2 under
+        zero-out, where the place is empty in between (docs/proofs/directions.md, Lemma two-steps).
+        Raises AdjacencyError, about `what`, if the relations have no pair in common.
         """
         if self == other:
             return self
@@ -103,14 +106,22 @@ class Adjacency:
         if len(relations) < 2:
             return Adjacency(next(iter(relations), Relation.EITHER), group)
         by_relation = {side.relation: side for side in (self, other)}
-        added, replaced = map(by_relation.get, (Relation.ADD_REMOVE, Relation.REPLACE_ONE))
-        if added is not None and replaced is not None and added.group >= 2:
-            return Adjacency(Relation.REPLACE_ONE, min(added.group // 2, replaced.group))
+        replaced = by_relation.pop(Relation.REPLACE_ONE, None)
         names = " and ".join(sorted(side.relation.value for side in (self, other)))
-        remedy = "GroupPrivacy(m, 2) turns an add_remove curve into one that covers replace_one"
+        remedy = (
+            "name one relation in all parts: a part that reads no number of "
+            "records costs the same under both"
+        )
+        if replaced is not None:
+            (absent,) = by_relation.values()
+            if absent.group >= 2:
+                return Adjacency(Relation.REPLACE_ONE, min(absent.group // 2, replaced.group))
+            remedy = (
+                f"GroupPrivacy(m, 2) turns an {absent.relation.value} curve into one that covers "
+                "replace_one"
+            )
         raise AdjacencyError(
-            f"{what}: found {names} together, needed one neighbouring relation",
-            remedy=remedy if added is not None and replaced is not None else "",
+            f"{what}: found {names} together, needed one neighbouring relation", remedy=remedy
         )
 
 
@@ -127,12 +138,16 @@ def common_adjacency(adjacencies: Iterable[Adjacency], what: str) -> Adjacency:
 EITHER = Adjacency()
 ADD_REMOVE = Adjacency(Relation.ADD_REMOVE)
 REPLACE_ONE = Adjacency(Relation.REPLACE_ONE)
+ZERO_OUT = Adjacency(Relation.ZERO_OUT)
+#: The relations that the records of a sample may differ by, where each has to be named.
+NAMED = (ADD_REMOVE, REPLACE_ONE, ZERO_OUT)
 
 
 def adjacency(value: object) -> Adjacency:
-    """The Adjacency a user named: "add_remove", "replace_one" or "either"; DomainError for others.
+    """The Adjacency a user named: "add_remove", "replace_one", "zero_out" or "either".
 
-    The field's other signs are read as well: "add/remove", "add-or-remove", "replace-one".
+    The field's other signs are read as well: "add/remove", "add-or-remove", "replace-one",
+    "replace_special". DomainError for others.
     """
     if isinstance(value, Adjacency):
         return value
@@ -140,12 +155,16 @@ def adjacency(value: object) -> Adjacency:
     relation = _RELATIONS.get(name) if isinstance(value, str) else value
     if not isinstance(relation, Relation):
         raise DomainError(
-            f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'"
+            f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one', 'zero_out' or "
+            "'either'"
         )
     return Adjacency(relation)
 
 
-_RELATIONS = {one.value: one for one in Relation} | {"add_or_remove": Relation.ADD_REMOVE}
+_RELATIONS = {one.value: one for one in Relation} | {
+    "add_or_remove": Relation.ADD_REMOVE,
+    "replace_special": Relation.ZERO_OUT,
+}
 
 
 def with_relation(stated: Adjacency, value: object) -> Adjacency:

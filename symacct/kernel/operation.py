@@ -44,6 +44,15 @@ class Operation(Node):
     fixed_adjacency: Adjacency = EITHER
     #: The neighbouring relation for which it reads its mechanism's curve; `EITHER` for any.
     read_adjacency: Adjacency = EITHER
+
+    @property
+    def theorem_adjacency(self) -> Adjacency:
+        """The relation whose theorems are about its laws: its own, unless it has those of another.
+
+        What is proved of the other relation is then claimed for its own.
+        """
+        return self.fixed_adjacency
+
     #: How it draws records at random, in few words; empty where it draws none.
     drawing: str = ""
     #: Does the mechanism below run on another number of records than there are?

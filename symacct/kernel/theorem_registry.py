@@ -228,7 +228,9 @@ _NEEDED = {
         "orders='integer' or 'real', or a set of symacct.kernel.claims", Orders, claims.orders
     ),
     "adjacency": Needed(
-        "adjacency='add_remove', 'replace_one' or 'either'", Adjacency, claims.adjacency
+        "adjacency='add_remove', 'replace_one', 'zero_out' or 'either'",
+        Adjacency,
+        claims.adjacency,
     ),
     "monotone": Needed(
         "monotone=True if it is nondecreasing in every ε(j) that it reads, else False", bool
@@ -406,6 +408,8 @@ class Theorem:
         if self.reads != "itself":
             premises = node.carried(premises, subject)  # type: ignore[attr-defined]
         own_claim = replace(self.claim, kind=self.kind_for(node, alpha))
+        if self.adjacency == node.theorem_adjacency:  # type: ignore[attr-defined]
+            own_claim = replace(own_claim, adjacency=node.fixed_adjacency)  # type: ignore[attr-defined]
         claim = infer(subject, own_claim, premises, self.monotone)
         # A refuted statement bounds nothing, whatever kind it states.
         return replace(claim, kind=Kind.NEITHER) if self.status == REFUTED else claim
@@ -672,11 +676,12 @@ def holds_for_relation(theorem: Theorem, node: Any) -> bool:
     """Is the theorem about the node's neighbouring relation?
 
     A theorem that leaves the relation open holds for operations of one step, and where it reads the
-    node's own curve.
+    node's own curve. An operation that has the laws of another relation has its theorems too.
     """
     if theorem.adjacency.relation is Relation.EITHER:
         return theorem.reads == "itself" or bool(node.is_one_step())
-    return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)
+    own = node.fixed_adjacency.relation, node.theorem_adjacency.relation
+    return own[0] is Relation.EITHER or theorem.adjacency.relation in own
 
 
 def order_finding(theorem: Theorem, alpha: Order | np.ndarray) -> str:
@@ -760,7 +765,8 @@ def _raise_unanswered(
     node: Node, alpha: Order | np.ndarray, goal: Kind, of_kind: list[Theorem]
 ) -> None:
     """Raises the error that says why no theorem bounds the node: the order, or a premise."""
-    if not of_kind:
+    # Those that read the node's own curve derive orders from others that have to be answered.
+    if all(t.reads == "itself" for t in of_kind):
         raise SoundnessError(
             f"{type(node).__name__}: no {goal} bound is proved", remedy="ask rdp instead"
         )

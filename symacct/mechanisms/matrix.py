@@ -146,6 +146,8 @@ _UNIT_OF = {
     "vector of Euclidean norm at most 1, the unit of σ",
     Relation.ADD_REMOVE: "a record adds a vector of Euclidean norm at most 1, the unit of σ, to "
     "each step that it is in, and changes no other step",
+    Relation.ZERO_OUT: "a record adds a vector of Euclidean norm at most 1, the unit of σ, to "
+    "each step that it is in, and where it is zeroed out adds nothing there",
     Relation.REPLACE_ONE: Pressing(
         "a replaced record stays in its steps, and changes each of them by a vector of Euclidean "
         "norm at most 1, the unit of σ, which is twice the norm that the vectors of records are "

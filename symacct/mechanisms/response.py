@@ -118,7 +118,8 @@ class RandomizedResponse(ResponsePair):
 
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The two laws are those of two values: a person who is absent has none."""
-        return self.premises + ((OF_ABSENT,) if relation is Relation.ADD_REMOVE else ())
+        may_be_absent = relation in (Relation.ADD_REMOVE, Relation.ZERO_OUT)
+        return self.premises + ((OF_ABSENT,) if may_be_absent else ())
 
     def premises_in_sample(self, relation: Relation) -> tuple[str, ...]:
         """A person outside of the sample has no value, whichever the neighbours are."""

@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Self
 from symacct.kernel.claims import (
     ADD_REMOVE,
     ANY_OF_SEVERAL,
+    NAMED,
     REPLACE_ONE,
+    ZERO_OUT,
     Adjacency,
     AttainedBy,
     Claim,
@@ -31,7 +33,7 @@ _QUERIES = (
 
 
 class Sampling(Operation):
-    """The mechanism on a random sample, for neighbours of either relation.
+    """The mechanism on a random sample, for neighbours of any relation.
 
     What two samples of neighbouring datasets can differ in is fixed by the scheme, so the relation
     that the mechanism's curve is read for is the scheme's own, whichever the result is about.
@@ -46,12 +48,13 @@ class Sampling(Operation):
 
     @classmethod
     def _sampled(cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency) -> Self:
-        """The node of checked fields; AdjacencyError unless one of the two relations is named."""
+        """The node of checked fields; AdjacencyError unless one relation is named."""
         name = cls.__name__
         relation = named_adjacency(adjacency)
-        if relation not in (ADD_REMOVE, REPLACE_ONE):
+        if relation not in NAMED:
             raise AdjacencyError(
-                f"{name}: found adjacency {relation}, needed 'add_remove' or 'replace_one'"
+                f"{name}: found adjacency {relation}, needed 'add_remove', 'replace_one' or "
+                "'zero_out'"
             )
         return cls._intern(
             mechanism=as_node(mechanism, f"{name}, mechanism"),
@@ -90,7 +93,7 @@ class Sampling(Operation):
 
         For γ = 1 it is the mechanism's own pair; of a replaced record it is any of several.
         """
-        if self.gamma == 1 and self.is_one_step():
+        if self.gamma == 1 and (self.is_one_step() or self.adjacency == self.read_adjacency):
             return self.mechanism.attained
         return (
             ANY_OF_SEVERAL if self.adjacency == REPLACE_ONE else self.mechanism.attained.sampled()
@@ -129,12 +132,13 @@ class Sampling(Operation):
 class PoissonSubsample(Sampling):
     """The mechanism on a Poisson sample, which keeps each record independently with probability γ.
 
-    The result is about add/remove neighbours, or about replace-one neighbours if `adjacency` says
-    so. The curve of `mechanism` is read for add/remove in both cases, because a sample either holds
-    a record or not. A sum of records clipped to norm C therefore has sensitivity C here. The two
-    records of a replacement may move the sum by 2C, and the theorems account for that. `gamma` lies
-    in [0, 1]. Raises DomainError, and AdjacencyError if the mechanism's curve is about replace-one.
-    ε(α) is in nats.
+    The result is about add/remove neighbours, or about replace-one or zero-out neighbours if
+    `adjacency` says so. The curve of `mechanism` is read for add/remove in all cases, because a
+    sample either holds a record or not. A sum of records clipped to norm C therefore has
+    sensitivity C here. The two records of a replacement may move the sum by 2C, and the theorems
+    account for that. A record that is zeroed out costs what a removed one does. `gamma` lies in
+    [0, 1]. Raises DomainError, and AdjacencyError if the mechanism's curve is about another
+    relation. ε(α) is in nats.
 
     >>> from symacct import Gaussian
     >>> print(PoissonSubsample(Gaussian(5), "1/1000").rdp(2, digits=10))
@@ -157,6 +161,12 @@ class PoissonSubsample(Sampling):
     ) -> PoissonSubsample:
         return cls._sampled(mechanism, gamma, adjacency)
 
+    # Proved in docs/proofs/directions.md, Lemma empty-places.
+    @property
+    def theorem_adjacency(self) -> Adjacency:
+        """The relation; for a record zeroed out that of a record removed, as the laws are alike."""
+        return ADD_REMOVE if self.adjacency == ZERO_OUT else self.adjacency
+
     def _of_same_curve(self) -> tuple[Node, str]:
         """The sample of one query, of Gaussian queries on one sample; else as for any scheme."""
         query = one_query(self.mechanism)
@@ -169,26 +179,27 @@ class PoissonSubsample(Sampling):
 
         A replaced record is one removed and one added.
         """
-        return self.adjacency == ADD_REMOVE
+        return self.adjacency != REPLACE_ONE
 
 
 class SubsampleWithoutReplacement(Sampling):
     """The mechanism on a uniformly chosen subset of m = γn of the n records.
 
-    The result is about replace-one neighbours, or about add/remove neighbours if `adjacency` says
-    so. With add/remove the datasets have n and n − 1 records and the same m, and γ is m/n of the
-    larger one; for a group, γ is the largest m/n of its steps, which is that of the last step. The
-    curve of `mechanism` is read for replace-one in both cases, because another record takes the
-    place of the missing one. A sum of records clipped to norm C therefore has sensitivity 2C here.
-    `gamma` lies in [0, 1]. Raises DomainError, and AdjacencyError if the mechanism's curve is about
-    add/remove. ε(α) is in nats.
+    The result is about replace-one neighbours, or about add/remove or zero-out neighbours if
+    `adjacency` says so. With add/remove the datasets have n and n − 1 records and the same m, and γ
+    is m/n of the larger one; for a group, γ is the largest m/n of its steps, which is that of the
+    last step. The curve of `mechanism` is read for replace-one in both cases, because another
+    record takes the place of the missing one. A sum of records clipped to norm C therefore has
+    sensitivity 2C here. With zero-out the sample may hold the empty place, and the curve is read
+    for zero-out: the sum has sensitivity C, and the theorems account for the records that stand in
+    the sample otherwise. `gamma` lies in [0, 1]. Raises DomainError, and AdjacencyError if the
+    mechanism's curve is about another relation. ε(α) is in nats.
 
     >>> from symacct import Gaussian
     >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").rdp(2, digits=10))
     4.121587968e-8
     """
 
-    read_adjacency = REPLACE_ONE
     nested = "a uniform subset of a uniform subset is a uniform subset, at the product of the rates"
     drawing = "samples of a fixed size"
 
@@ -204,6 +215,19 @@ class SubsampleWithoutReplacement(Sampling):
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "replace_one"
     ) -> SubsampleWithoutReplacement:
         return cls._sampled(mechanism, gamma, adjacency)
+
+    @property
+    def read_adjacency(self) -> Adjacency:  # type: ignore[override]
+        """The relation in which the records differ that a place of the sample may hold."""
+        return ZERO_OUT if self.adjacency == ZERO_OUT else REPLACE_ONE
+
+    # Proved in docs/proofs/triples.md, Lemma zeroed-triples.
+    def is_one_step(self) -> bool:
+        """Are the laws of a sample pairwise one step apart?
+
+        They are not where a record is zeroed out: another one in its place is two steps away.
+        """
+        return self.adjacency != ZERO_OUT
 
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The premises, and for add/remove that both samples have the same number of records."""

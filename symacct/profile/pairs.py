@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from symacct.kernel.claims import REPLACE_ONE, Kind
+from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Kind
 from symacct.kernel.errors import (
     AssumptionError,
     CurveAloneError,
@@ -62,12 +62,13 @@ from symacct.profile.proofs import OF_A_CURVE
 
 if TYPE_CHECKING:
     from symacct.profile import curve_pair
-    from symacct.profile.losses import fixed_size
+    from symacct.profile.losses import fixed_size, zeroed
     from symacct.profile.losses import shuffled as shuffled_answers
 else:  # of which most questions ask neither
     curve_pair = LazyModule("symacct.profile.curve_pair")
-    fixed_size = LazyModule("symacct.profile.losses.fixed_size")
-    shuffled_answers = LazyModule("symacct.profile.losses.shuffled")
+    fixed_size, zeroed, shuffled_answers = (
+        LazyModule(f"symacct.profile.losses.{file}") for file in ("fixed_size", "zeroed", "shuffled")
+    )
 
 #: A group on Poisson samples of at most so many records has a pair for each number of them removed.
 _LARGEST_GROUP_IN_FULL = 12
@@ -187,7 +188,7 @@ def _(node: PoissonSubsample) -> list[Product]:
         return _replaced(node.mechanism)
     if not node.is_one_step() and (noise := gaussian_query_noise(node)):
         return [Pair.of(noise.in_groups(node.gamma, 1, 1))]
-    if node.adjacency != node.read_adjacency and node.gamma != 0:
+    if not node.is_one_step() and node.gamma != 0:
         raise no_pair(
             f"found {type(node).__name__} with adjacency {node.adjacency} of "
             f"{type(node.mechanism).__name__}, needed {node.read_adjacency}, or one Gaussian "
@@ -242,7 +243,9 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
     that mixture one way, which is not composed. AssumptionError for a product that no symmetry
     exchanges. Gaussian noise on vectors has three means beside it, at a rational γ.
     """
-    if node.adjacency != node.read_adjacency:
+    if not node.is_one_step() and node.gamma not in (0, 1):
+        return [_zeroed(node)]
+    if node.adjacency == ADD_REMOVE or not node.is_one_step():
         return [product.sampled(node.gamma) for product in products(node.mechanism)]
     pair = maximal_product(products(node.mechanism))
     if not pair.is_symmetric:
@@ -261,6 +264,30 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
         triangle = fixed_size.Equilateral(side, node.gamma)
         return [TriangleFamily(((both_ways, 1),), pair.kind, corners=triangle)]
     return [Family.of(both_ways, pair.kind)]
+
+
+# Proved in docs/proofs/triples.md, Lemmas zeroed-triples and zeroed-noise.
+def _zeroed(node: SubsampleWithoutReplacement) -> Product:
+    """Return the product of a record zeroed out of a sample of fixed size, 0 < γ < 1.
+
+    Where the loss's `zeroed_pair` is known, it is the worst of one run; else a bound of what one
+    record and two tell. AssumptionError for a product that no symmetry exchanges.
+    """
+    pair = maximal_product(products(node.mechanism))
+    if not pair.runs:
+        return pair
+    if not pair.is_symmetric:
+        raise no_pair(
+            f"found {type(node.mechanism).__name__} on a sample of fixed size, "
+            "needed two laws that a symmetry exchanges"
+        )
+    worst = pair.part.zeroed_pair(node.gamma)
+    if worst is not None:
+        return Family.of(worst, pair.kind)
+    two = maximal_product(products(GroupPrivacy(node.mechanism, 2)))
+    if not two.is_symmetric:
+        raise no_pair("found a group of two without a symmetry, needed two laws that one exchanges")
+    return Family.of(zeroed.ZeroedBound(pair.part, two.part, node.gamma), Kind.UPPER)
 
 
 # Proved in docs/proofs/allocations.md, Lemmas allocation-pair and blocks.

@@ -230,6 +230,13 @@ class Part(Factor):
         """
         return None
 
+    def zeroed_pair(self, gamma: Exact) -> Part | None:
+        """Make the pair that dominates a sample of fixed size both ways, a record zeroed out.
+
+        γ is the share of the records, in (0, 1). None where it is not known.
+        """
+        return None
+
     def in_groups(self, gamma: Exact, added: int, removed: int) -> Part:
         """Make the loss of Poisson samples with `added` records, against those with `removed` ones.
 

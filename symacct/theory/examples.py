@@ -35,6 +35,8 @@ _OPERATIONS = (
     "PoissonSubsample({}, 1/100, adjacency=replace_one)",
     "SubsampleWithoutReplacement({}, 1/100)",
     "SubsampleWithoutReplacement({}, 1/100, adjacency=add_remove)",
+    "PoissonSubsample({}, 1/100, adjacency=zero_out)",
+    "SubsampleWithoutReplacement({}, 1/100, adjacency=zero_out)",
     "100 * {}",
     "Scale({}, 1/2)",
     "Convexify({}, 8)",

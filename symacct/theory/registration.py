@@ -55,7 +55,7 @@ def theorem(
 
     - `kind`: "exact", "upper" or "lower", what it gives for an exact curve;
     - `orders`: "integer" (from 2 on) or "real" (from 1 on), or a set of symacct.kernel.claims;
-    - `adjacency`: "add_remove", "replace_one" or "either";
+    - `adjacency`: "add_remove", "replace_one", "zero_out" or "either";
     - `source`: a text such as "my draft, Theorem 1";
     - `status`: "proved", "conjecture", "approximation" or "refuted";
     - `monotone`: True if the bound is nondecreasing in every ε(j) (nats) that it reads, else False;

@@ -124,13 +124,17 @@ def test_adjacencies_meet_in_what_both_speak_of(a, b):
             next(iter(relations), Relation.EITHER), min(a.group, b.group)
         )
         return
-    add, replace = (a, b) if a.relation is Relation.ADD_REMOVE else (b, a)
-    if add.group < 2:  # one addition or removal is no replacement
+    if Relation.REPLACE_ONE not in relations:  # one changes the number of places, one does not
+        with pytest.raises(AdjacencyError, match=r"needed one neighbouring relation; name one"):
+            a.meet(b, "test")
+        return
+    step, replace = (b, a) if a.relation is Relation.REPLACE_ONE else (a, b)
+    if step.group < 2:  # one addition, removal or empty place is no replacement
         with pytest.raises(AdjacencyError, match=r"needed one neighbouring relation.*GroupPrivacy"):
             a.meet(b, "test")
-    else:  # k replacements are at most 2k additions and removals
+    else:  # k replacements are at most 2k additions and removals, or places emptied and filled
         assert a.meet(b, "test") == Adjacency(
-            Relation.REPLACE_ONE, min(add.group // 2, replace.group)
+            Relation.REPLACE_ONE, min(step.group // 2, replace.group)
         )
 
 

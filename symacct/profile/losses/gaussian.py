@@ -26,11 +26,11 @@ from symacct.profile.proofs import GAUSSIAN
 if TYPE_CHECKING:
     from symacct.profile import written_laws
     from symacct.profile.float_laws import TailsInFloats
-    from symacct.profile.losses import allocated, fixed_size, normal_mixtures
+    from symacct.profile.losses import allocated, fixed_size, normal_mixtures, zeroed
 else:  # a question of Poisson samples alone needs none of them
-    allocated, fixed_size, normal_mixtures = (
+    allocated, fixed_size, normal_mixtures, zeroed = (
         LazyModule(f"symacct.profile.losses.{file}")
-        for file in ("allocated", "fixed_size", "normal_mixtures")
+        for file in ("allocated", "fixed_size", "normal_mixtures", "zeroed")
     )
     written_laws = LazyModule("symacct.profile.written_laws")
 
@@ -64,6 +64,10 @@ class GaussianLoss(Part):
     def fixed_size_pair(self, gamma: Exact) -> fixed_size.FixedSizeGaussian:
         """Make the loss of what dominates a sample of fixed size both ways, a record replaced."""
         return fixed_size.FixedSizeGaussian(1 / self.ratio, gamma)
+
+    def zeroed_pair(self, gamma: Exact) -> zeroed.ZeroedGaussian:
+        """Make the loss of what dominates a sample of fixed size both ways, a record zeroed out."""
+        return zeroed.ZeroedGaussian(1 / self.ratio, gamma)
 
     def allocated(self, steps: int) -> allocated.AllocatedGaussian:
         return allocated.AllocatedGaussian(self.ratio, steps)

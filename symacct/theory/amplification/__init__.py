@@ -26,3 +26,4 @@ from symacct.theory.amplification import veh14 as veh14
 from symacct.theory.amplification import wbk19 as wbk19
 from symacct.theory.amplification import zw19 as zw19
 from symacct.theory.amplification import directions as directions
+from symacct.theory.amplification import zeroed as zeroed

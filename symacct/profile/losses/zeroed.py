@@ -1,0 +1,153 @@
+"""A record zeroed out of a sample of fixed size, between others that may be its opposite.
+
+The laws with the record and without it are D = (1−γ)N(y) + γN(x) and D′ = (1−γ)N(y) + γN(0), where
+another record y stands in the sample otherwise. At ε >= 0 the worst of D against D′ is y = −x, and
+that of D′ against D is y = x (docs/proofs/triples.md, Lemma zeroed-noise). `need` and the rest
+are in the units of profile/part.py, and all logarithms are natural.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.exact import Exact
+from symacct.kernel.sums.balls import legendre_floats, normal_tail
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
+from symacct.profile.losses.summed import float_moments_of_atoms
+from symacct.profile.part import Floats, Part, ProfileOnly, no_pair
+
+#: Panels that steer are at most so many deviations long, and reach so far beyond the orders.
+_PANEL, _REACH = 1.0, 9.0
+#: A panel that steers has so many of Gauss's nodes, and there are at most so many panels.
+_POINTS, _MOST_PANELS = 16, 2000
+
+
+class Zeroed(ProfileOnly):
+    """The pair of a record zeroed out is the worst at each y, and known by its profile alone.
+
+    A subclass says what the two directions have at y >= 0.
+    """
+
+    @property
+    def symmetric(self) -> bool:
+        """False: with the record there is more to see."""
+        return False
+
+    def with_record(self, y: arb) -> arb:
+        """Enclose D_y of the law with the record from the one without it, for a ball y >= 0."""
+        raise NotImplementedError
+
+    def without_record(self, y: arb) -> arb:
+        """Enclose D_y of the law without the record from the one with it, for a ball y >= 0."""
+        raise NotImplementedError
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """Compute D(y) of one direction; below 0 by the other one, D(y) = 1−e^y+e^yD′(−y)."""
+        forward, backward = self.with_record, self.without_record
+        if reverse:
+            forward, backward = backward, forward
+        if y >= 0:
+            return forward(y)
+        if y <= 0:
+            return y.exp() * backward(-y) - y.expm1()
+        return forward(arb(0)).union(forward(abs(y))) + abs(y).expm1() * arb(0, 1)
+
+    def sampled(self, gamma: Exact) -> Part:
+        """Raise AssumptionError: no pair of a sample is known."""
+        raise no_pair(
+            "found a sample of fixed size sampled again, needed a sample of the mechanism itself"
+        )
+
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        return Fraction(0)
+
+
+# Proved in docs/proofs/triples.md, Lemma zeroed-gaussian.
+@dataclass(frozen=True)
+class ZeroedGaussian(Zeroed):
+    """Gaussian noise on a sample of fixed size has `variance` = σ²/Δ², `gamma` of the records.
+
+    0 < γ < 1. With δ = Δ/σ the crossing of D and e^yD′ lies log(s)/δ right of the middle of the
+    record and nothing, where γe^{δ²}s(s − e^y) = (1−γ)(e^y − 1).
+    """
+
+    variance: Exact
+    gamma: Exact
+
+    def with_record(self, y: arb) -> arb:
+        delta, gamma = 1 / BALL.number(self.variance).sqrt(), BALL.number(self.gamma)
+        u, rest = y.exp(), BALL.number(1 - self.gamma)
+        more = y.expm1()
+        odds = 4 * rest * more / (gamma * (delta * delta).exp())
+        v = ((u + (u * u + odds).sqrt()) / 2).log() / delta
+        seen = normal_tail(v - delta / 2) - u * normal_tail(v + delta / 2)
+        return gamma * seen - rest * more * normal_tail(v + 3 * delta / 2)
+
+    def without_record(self, y: arb) -> arb:
+        """Take the mixture against noise alone, as of a record added to a Poisson sample."""
+        return SampledGaussian(self.variance, self.gamma).hockey_stick(y, False)
+
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
+        delta, gamma = 1 / math.sqrt(float(self.variance)), float(self.gamma)
+        most = float(np.max(np.maximum(orders, 1 - orders), initial=1.0))
+        top = 2 * most * delta + _REACH
+        panels = min(math.ceil(top / min(_PANEL, _PANEL / delta)), _MOST_PANELS)
+        nodes, weights = legendre_floats(_POINTS)
+        half = top / panels / 2
+        v = (half * (2 * np.arange(panels)[:, None] + 1 + nodes)).ravel()
+        log_rest, log_gamma = math.log1p(-gamma), math.log(gamma)
+        log_normal = np.log(np.tile(half * weights, panels)) - (v + delta / 2) ** 2 / 2
+        log_normal -= math.log(2 * math.pi) / 2
+        opposite = log_rest - delta * (delta + v)
+        without = np.logaddexp(opposite, log_gamma)
+        seen = np.logaddexp(opposite, log_gamma + delta * v) - without
+        alone = np.logaddexp(log_rest, log_gamma + delta * v)
+        rest = sum(math.erf(x * delta / math.sqrt(8)) for x in (1, 3)) / 2
+        log_rest_mass = log_rest + math.log(rest)
+        log_weights = np.concatenate([log_normal + without, log_normal + alone, [log_rest_mass]])
+        losses = np.concatenate([seen, -alone, [0.0]])
+        return float_moments_of_atoms(orders, log_weights, losses)
+
+
+# Proved in docs/proofs/triples.md, Lemma zeroed-triples.
+@dataclass(frozen=True)
+class ZeroedBound(Zeroed):
+    """A bound for any mechanism, by its pairs for records `one` and `two` steps apart, 0 < γ < 1.
+
+    D(y) <= γ((1−w)H₁ + wH₂) at τ = (e^y−1+γ)/γ, with w = (1−γ)(e^y−1)/(e^y−1+γ).
+    """
+
+    one: Part
+    two: Part
+    gamma: Exact
+
+    def with_record(self, y: arb) -> arb:
+        gamma, more = BALL.number(self.gamma), y.expm1()
+        beyond = (1 + more / gamma).log()
+        share = (1 - gamma) * more / (more + gamma)
+        near, far = (part.hockey_stick(beyond, False) for part in (self.one, self.two))
+        return gamma * ((1 - share) * near + share * far)
+
+    def without_record(self, y: arb) -> arb:
+        beyond = (1 + y.expm1() / BALL.number(self.gamma)).log()
+        return BALL.number(self.gamma) * self.one.hockey_stick(beyond, False)
+
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
+        return self.two.sampled(self.gamma).float_moments(orders)
+
+    def largest(self, reverse: bool) -> arb:
+        """Bound the largest loss: beyond the losses of both pairs nothing is left."""
+        ends = [self.one] if reverse else [self.one, self.two]
+        most = BALL.maximum(*(part.largest(False) for part in ends))
+        return (BALL.number(self.gamma) * most.expm1()).log1p() if most.is_finite() else most
+
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        """Return γ times that of the pairs."""
+        ends = [self.one] if reverse else [self.one, self.two]
+        return self.gamma * max(part.mass_at_infinity(False) for part in ends)

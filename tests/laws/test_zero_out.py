@@ -1,0 +1,177 @@
+"""A record zeroed out: what the relation says of the two others, and of samples of fixed size."""
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import (
+    AdjacencyError,
+    DomainError,
+    Gaussian,
+    GroupPrivacy,
+    Laplace,
+    PoissonSubsample,
+    PureDP,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+)
+from symacct.theory.amplification.zeroed import two_steps
+from tests.support import LEAVES, OPERATIONS, whole_orders
+from tests.thinning import examples
+
+fixed, poisson = SubsampleWithoutReplacement, PoissonSubsample
+small = st.fractions(Fraction(1, 5), 3, max_denominator=8).filter(bool)
+rates = st.fractions(Fraction(1, 200), Fraction(9, 10), max_denominator=300)
+epsilons = st.fractions(0, 3, max_denominator=8)
+
+
+def test_what_it_costs_that_another_record_may_be_the_opposite():
+    """By quadrature: y = −x against y = 0, which is the pair of a Poisson sample."""
+    run = fixed(Gaussian(1), "1/100", "zero_out")
+    answer = run.delta("1/2", conversion="exact", digits=10)
+    assert f"{float(answer.delta):.7g}" == "0.0004843651"
+    assert str(answer.kind) == "exact"
+    assert str(answer.claim.adjacency) == "zero_out"
+    assert float(poisson(Gaussian(1), "1/100").delta("1/2").delta) == pytest.approx(2.2145157e-7)
+
+
+@examples(3, 40)
+@given(small, rates, epsilons, st.integers(0, 12), st.integers(0, 12))
+def test_no_two_records_of_norm_at_most_1_cost_more(sigma, gamma, epsilon, first, second):
+    """The integral of the positive part over the line and, by the half-line, over the plane."""
+    exactly = fixed(Gaussian(sigma), gamma, "zero_out").delta(epsilon, conversion="exact")
+    mp, u = mpmath, mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+    s, g = float(sigma), float(gamma)
+    x, y = first / 6 - 1, second / 6 - 1
+
+    def law(z, mean):
+        return (1 - g) * mp.npdf(z, y, s) + g * mp.npdf(z, mean, s)
+
+    ends = (-2 - 9 * s, 2 + 9 * s)
+    places = mp.linspace(*ends, 60)
+    for with_it, without in ((x, 0), (0, x)):
+        seen = mp.quad(lambda z: max(0, law(z, with_it) - u * law(z, without)), places)  # noqa: B023
+        assert seen <= exactly.delta.upper + 1e-9
+
+
+@examples(3, 40)
+@given(small, rates, epsilons)
+def test_the_worst_records_are_attained(sigma, gamma, epsilon):
+    answer = fixed(Gaussian(sigma), gamma, "zero_out").delta(epsilon, conversion="exact")
+    with mpmath.workdps(30):
+        mp, u = mpmath, mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+        s, g = (mp.mpf(x.numerator) / x.denominator for x in (sigma, gamma))
+
+        def gap(z):
+            out = mp.npdf(z, -1, s)
+            record, nothing = mp.npdf(z, 1, s), mp.npdf(z, 0, s)
+            return (1 - g) * (1 - u) * out + g * (record - u * nothing)
+
+        low, high = mp.mpf(1) / 2, 1 + 50 * (s + s * s)
+        for _ in range(150):
+            at = (low + high) / 2
+            low, high = (low, at) if gap(at) > 0 else (at, high)
+        other, record, nothing = (mp.ncdf((mean - at) / s) for mean in (-1, 1, 0))
+        seen = (1 - g) * (1 - u) * other + g * (record - u * nothing)
+        assert abs(answer.delta.lower - seen) <= 1e-12 + seen * mp.mpf(10) ** -6
+
+
+@pytest.mark.parametrize("leaf", sorted(set(LEAVES) - {"Curve"}))
+def test_a_zeroed_record_of_a_poisson_sample_costs_what_a_removed_one_does(leaf):
+    @examples(2, 20)
+    @given(LEAVES[leaf], rates, whole_orders)
+    def law(node, gamma, alpha):
+        zeroed, removed = poisson(node, gamma, "zero_out"), poisson(node, gamma)
+        assert zeroed.rdp(alpha).upper == removed.rdp(alpha).upper
+        assert zeroed.claim.kind is removed.claim.kind
+        assert zeroed.attained == removed.attained
+
+    law()
+
+
+@examples(3, 30)
+@given(small, rates, epsilons, st.integers(1, 9))
+def test_profiles_of_poisson_samples_are_alike(sigma, gamma, epsilon, runs):
+    zeroed, removed = (
+        (runs * poisson(Gaussian(sigma), gamma, relation)).delta(epsilon)
+        for relation in ("zero_out", "add_remove")
+    )
+    assert (zeroed.delta.lower, zeroed.delta.upper) == (removed.delta.lower, removed.delta.upper)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [Gaussian(2), Laplace(2), PureDP(1), RandomizedResponse("2/3")]
+)
+def test_it_is_between_a_poisson_sample_and_a_replaced_record_at_twice(mechanism):
+    """The other record may be nothing, which is Poisson's pair; all are within two steps."""
+    for gamma, epsilon in ((Fraction(1, 20), 0), (Fraction(1, 4), Fraction(1, 2))):
+        zeroed = fixed(mechanism, gamma, "zero_out")
+        assert poisson(mechanism, gamma).rdp(3).lower <= zeroed.rdp(3).upper
+        replaced = fixed(two_steps(mechanism), gamma)
+        assert zeroed.rdp(3).lower <= replaced.rdp(3).upper
+        assert zeroed.rdp(3, by="ZERO-OUT-TWO-STEPS").upper == replaced.rdp(3).upper
+        if mechanism == RandomizedResponse("2/3"):  # no pair of a group of two is known
+            continue
+        below, at, above = (
+            m.delta(epsilon, conversion="exact").delta
+            for m in (poisson(mechanism, gamma), zeroed, fixed(two_steps(mechanism), gamma))
+        )
+        assert below.lower <= at.upper
+        assert at.lower <= above.upper
+
+
+@examples(3, 30)
+@given(small, rates, whole_orders)
+def test_groups_of_two_cover_a_record_replaced(sigma, gamma, alpha):
+    for scheme in (fixed, poisson):
+        two = GroupPrivacy(scheme(Gaussian(sigma), gamma, "zero_out"), 2)
+        base = Gaussian(sigma, 2) if scheme is fixed else Gaussian(sigma)
+        one = scheme(base, gamma, "replace_one")
+        assert str(two.adjacency) == "zero_out, groups of 2"
+        assert one.rdp(alpha).lower <= two.rdp(alpha).upper
+
+
+@examples(3, 30)
+@given(small, rates, st.fractions(Fraction(6, 5), 20, max_denominator=5))
+def test_the_bound_of_halves_is_between_its_ends(sigma, gamma, alpha):
+    run = fixed(Gaussian(sigma), gamma, "zero_out")
+    bound = run.rdp(alpha)
+    assert run.rdp(alpha, by="ZERO-OUT-GAUSSIAN-LOWER").lower <= bound.upper
+    for other in ("ZERO-OUT-ALL", "ZERO-OUT-TWO-STEPS"):
+        assert bound.lower <= run.rdp(alpha, by=other).upper
+
+
+def test_the_ends_of_the_rate():
+    for gamma in (0, 1):
+        run = fixed(Gaussian(2), gamma, "zero_out")
+        assert run.rdp(3).upper == (gamma and Gaussian(2).rdp(3).upper)
+        assert run.delta(1).delta.upper == (gamma and Gaussian(2).delta(1).delta.upper)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one", "zero_out"])
+@pytest.mark.parametrize("over", sorted(OPERATIONS))
+def test_an_operation_answers_under_each_relation_or_refuses_in_one_line(over, relation):
+    """Whatever is put together: a claim about one relation, or one line that says why not.
+
+    A sample with a record more or less is of a given number of records, which no sample above
+    may change.
+    """
+
+    @examples(8, 200)
+    @given(st.sampled_from(sorted(LEAVES)), st.sampled_from([fixed, poisson]), st.data())
+    def law(leaf, scheme, data):
+        mechanism = scheme(data.draw(LEAVES[leaf]), "1/3", relation)
+        errors = (AdjacencyError, DomainError) if mechanism.counts_records else AdjacencyError
+        try:
+            node = data.draw(OPERATIONS[over](st.just(mechanism)))
+        except errors as error:
+            refusal = str(error)
+            assert "\n" not in refusal
+            return
+        assert node.adjacency.relation.value in {"add_remove", "replace_one", "zero_out"}
+        assert node.rdp(4).claim.adjacency == node.adjacency
+
+    law()
