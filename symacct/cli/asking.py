@@ -22,7 +22,7 @@ from symacct.papers.report import PrivacyReport, Row
 from symacct.results.screen import Tabled
 
 #: This says what to type where a relation is left open.
-_SAY_WHICH = "say which by --adjacency add_remove or --adjacency replace_one"
+_SAY_WHICH = "say which by --adjacency add_remove, replace_one or zero_out"
 
 
 def relation(m: Node, adjacency: Adjacency | None) -> Adjacency:

@@ -110,8 +110,8 @@ SHARED = {
     ),
     "sampling": Like(read=lambda text: text.replace("-", "_")),
     "adjacency": Like(
-        "Which datasets are neighbours, if EXPR leaves it open: add_remove or replace_one. Name "
-        "the relation for which the parameters of EXPR were stated.",
+        "Which datasets are neighbours, if EXPR leaves it open: add_remove, replace_one or "
+        "zero_out. Name the relation for which the parameters of EXPR were stated.",
         metavar="RELATION",
         read=adjacency,
     ),

@@ -83,8 +83,8 @@ def dpsgd_command(
     sampling: How batches are drawn: poisson, without_replacement, with_replacement, balls_and_bins
         or shuffled.
     times: With balls_and_bins, how many different batches of so many epochs a record draws.
-    adjacency: Which datasets are neighbours: add_remove or replace_one. The default follows from
-        --sampling.
+    adjacency: Which datasets are neighbours: add_remove, replace_one or zero_out. The default
+        follows from --sampling.
     quantile_noise: If the clipping norm is adapted, the noise on the count of gradients below it,
         divided by what one record moves the count: 1, or 1/2 if the summands are -1/2 and 1/2.
     group: How many records a person has at most. The guarantee is for all of them together.

@@ -74,7 +74,7 @@ def statement_command(
     if is_open(g.claim.adjacency, g.mechanism):
         print_note(
             "Note: EXPR does not say which datasets are neighbours; say it by --adjacency "
-            "replace_one or --adjacency add_remove"
+            "replace_one, zero_out or add_remove"
         )
     return stated(PrivacyReport(g), text, form, expr, question["delta"])
 

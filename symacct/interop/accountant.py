@@ -273,10 +273,10 @@ def _float_order(alpha: Any) -> float:
 THEOREMS = ("MTZ19-EXACT", "WBK19-T27", "PS22-T2-PRINTED", "PS22-T6-PRINTED")
 #: It reads these events under these relations alone, though they say something under others.
 _RELATIONS: dict[str, tuple[str, ...]] = {
-    "PoissonSampledDpEvent": ("add_remove", "replace_special"),
+    "PoissonSampledDpEvent": ("add_remove", "zero_out"),
     "SampledWithReplacementDpEvent": (),
     "SampledWithoutReplacementDpEvent": ("replace_one",),
-    "SingleEpochTreeAggregationDpEvent": ("replace_special",),
+    "SingleEpochTreeAggregationDpEvent": ("zero_out",),
 }
 #: It joins the whole orders of Theorem 27 by chords up to this one, the last that it lists.
 _LAST_CHORD_ORDER = 1024

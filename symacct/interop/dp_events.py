@@ -25,7 +25,7 @@ from symacct.kernel import limits, parameters
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.arithmetic.ball import rational as rational_of
-from symacct.kernel.claims import ADD_REMOVE, EITHER
+from symacct.kernel.claims import EITHER
 from symacct.kernel.errors import (
     AdjacencyError,
     DomainError,
@@ -90,7 +90,7 @@ with contextlib.suppress(ImportError):
 RELATIONS = {
     "ADD_OR_REMOVE_ONE": "add_remove",
     "REPLACE_ONE": "replace_one",
-    "REPLACE_SPECIAL": "replace_special",
+    "REPLACE_SPECIAL": "zero_out",
 }
 
 
@@ -113,6 +113,8 @@ def relation_named(value: object) -> str:
     """
     name = getattr(value, "name", value)
     known = RELATIONS.get(name, name) if isinstance(name, str) else ""
+    if known == "replace_special":  # their name in our spelling
+        known = "zero_out"
     if known not in RELATIONS.values():
         raise DomainError(
             f"neighbouring relation: found {echo(value)}, needed one of "
@@ -138,7 +140,9 @@ _EVENT = "MixtureOfGaussiansDpEvent"
 _WEIGHT_SLACK = Fraction(1, 2**40)
 
 
-def mixture_of(deviation: object, sensitivities: object, weights: object) -> Node:
+def mixture_of(
+    deviation: object, sensitivities: object, weights: object, adjacency: str = "add_remove"
+) -> Node:
     """Make the pair of the mixture and N(0, σ²), with weights that sum to 1.
 
     What they lack of 1 goes to the largest sensitivity, and what they have too much is taken from
@@ -158,7 +162,7 @@ def mixture_of(deviation: object, sensitivities: object, weights: object) -> Nod
     if set(kept) == {0}:
         return Compose()
     law = laws.NormalMixture(list(kept), list(kept.values()), sigma**2)
-    return DistributionPair(law, laws.Normal(0, sigma**2), ADD_REMOVE, with_record="P")
+    return DistributionPair(law, laws.Normal(0, sigma**2), adjacency, with_record="P")
 
 
 def _shares(sensitivities: object, weights: object) -> dict[Fraction, Fraction]:
@@ -254,8 +258,8 @@ NO_PRIVACY = DistributionPair([1, 0], [0, 1])
 def from_dp_event(event: object, relation: object = "add_remove") -> Node:
     """Read a dp_accounting DpEvent as a node; floats keep their exact binary value.
 
-    `relation` is "add_remove", "replace_one", "replace_special" or a NeighboringRelation: a sum
-    of records clipped to norm C has sensitivity C under the first and 2C under the second. Raises
+    `relation` is "add_remove", "replace_one", "zero_out" or a NeighboringRelation: a sum of
+    records clipped to norm C has sensitivity 2C under the second and C under the others. Raises
     DomainError for an event that is not on the whitelist, and AdjacencyError for one that says
     nothing of this relation; both are dp_accounting's UnsupportedEventError too.
 
@@ -276,6 +280,8 @@ class Reading:
         self.relation = relation
         #: Is a record perhaps in none of this, being in no sample?
         self.sampled = sampled
+        #: The relation of what is read: in a Poisson sample a zeroed record is one that is absent.
+        self.adjacency = "add_remove" if sampled and relation == "zero_out" else relation
         self._read: dict[int, tuple[object, Node]] = {}
 
     def node(self, event: object, depth: int) -> Node:
@@ -352,7 +358,7 @@ class Reading:
         """
         p = exact(_field(event, "noise_parameter"), "RandomizedResponseDpEvent, noise_parameter")
         k = whole(_field(event, "num_buckets"), "RandomizedResponseDpEvent, num_buckets", least=1)
-        self.only_under(event, "replace_one", "replace_special")
+        self.only_under(event, "replace_one", "zero_out")
         if self.sampled:  # no answer is not one at random
             raise unread_event(
                 UnreadRelationError,
@@ -373,7 +379,7 @@ class Reading:
             return DistributionPair([truth, other, *rest], [other, truth, *rest])
         uniform = Fraction(1, k)
         response, special = [truth, 1 - truth], [uniform, 1 - uniform]
-        return DistributionPair(response, special, ADD_REMOVE, with_record="P")
+        return DistributionPair(response, special, "zero_out", with_record="P")
 
     def concentrated(self, event: object, depth: int) -> Node:
         """Read (ξ, ρ)-zCDP, which is said of the relation in use, whichever that is."""
@@ -394,7 +400,7 @@ class Reading:
 
     def tree(self, event: object, depth: int) -> Node:
         """Read trees of which a record is in one step of one: of several, the deepest counts."""
-        self.only_under(event, "replace_special", "replace_one")
+        self.only_under(event, "zero_out", "replace_one")
         counts = _field(event, "step_counts")
         listed = counts if isinstance(counts, list | tuple) else [counts]
         what = "SingleEpochTreeAggregationDpEvent, non-negative step_counts"
@@ -427,7 +433,7 @@ class Reading:
             sampled = self.reading("add_remove").node(inner, depth + 1)
             return PoissonSubsample(sampled, gamma, "replace_one")
         within = type(self)(self.relation, sampled=True)
-        return PoissonSubsample(within.node(inner, depth + 1), gamma)
+        return PoissonSubsample(within.node(inner, depth + 1), gamma, self.adjacency)
 
     def repeated(self, event: object, depth: int) -> Node:
         """Read the best of several runs, of a γ at or a little below that with this mean.
@@ -451,28 +457,30 @@ class Reading:
 
     def truncated(self, event: object, depth: int) -> Node:
         """Read a Poisson batch that is cut to a size, for a record more or less."""
-        self.only_under(event, "add_remove")
+        self.only_under(event, "add_remove", "zero_out")
         noise = Gaussian(_field(event, "noise_multiplier"))
-        numbers = ("sampling_probability", "dataset_size", "truncated_batch_size")
-        return truncated_poisson(noise, *(_field(event, name) for name in numbers))
+        names = ("sampling_probability", "dataset_size", "truncated_batch_size")
+        gamma, records, batch = (_field(event, name) for name in names)
+        return truncated_poisson(noise, gamma, records, batch, self.relation)
 
     def mixture(self, event: object, depth: int) -> Node:
         """Read N(0, σ²) without the record, and a mixture of N(c, σ²) with it."""
-        self.only_under(event, "add_remove", "replace_special")
+        self.only_under(event, "add_remove", "zero_out")
         return mixture_of(
             _field(event, "standard_deviation"),
             _field(event, "sensitivities"),
             _field(event, "sampling_probs"),
+            self.adjacency,
         )
 
     def without_replacement(self, event: object, depth: int) -> Node:
         """Read a sample of fixed size, at the rate of n records, which is above that of n + 1."""
-        self.only_under(event, "replace_one", "add_remove")
         name = "SampledWithoutReplacementDpEvent"
         size = whole(_field(event, "source_dataset_size"), f"{name}, source_dataset_size", least=1)
         sample = whole(_field(event, "sample_size"), f"{name}, sample_size")
-        inner = self.reading("replace_one").node(_field(event, "event"), depth + 1)
-        return SubsampleWithoutReplacement(inner, Fraction(sample, size), self.relation)
+        within = "zero_out" if self.adjacency == "zero_out" else "replace_one"
+        inner = self.reading(within).node(_field(event, "event"), depth + 1)
+        return SubsampleWithoutReplacement(inner, Fraction(sample, size), self.adjacency)
 
     def with_replacement(self, event: object, depth: int) -> Node:
         """Read a sample in which one record may be drawn several times."""
@@ -628,7 +636,7 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
     if leaf is not None:
         name, *numbers = _LEAVES[leaf](node, what)
         return _newer(events, name)(*numbers)
-    if isinstance(node, Sampling) and node.fixed_adjacency != node.read_adjacency:
+    if isinstance(node, Sampling) and node.theorem_adjacency != node.read_adjacency:
         raise DomainError(
             f"{what}: found {node.fixed_adjacency}, needed {node.read_adjacency}: dp_accounting "
             "has one relation for the noise and the sampling together"

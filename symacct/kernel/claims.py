@@ -146,8 +146,8 @@ NAMED = (ADD_REMOVE, REPLACE_ONE, ZERO_OUT)
 def adjacency(value: object) -> Adjacency:
     """The Adjacency a user named: "add_remove", "replace_one", "zero_out" or "either".
 
-    The field's other signs are read as well: "add/remove", "add-or-remove", "replace-one",
-    "replace_special". DomainError for others.
+    The field's other signs are read as well: "add/remove", "add-or-remove", "replace-one".
+    DomainError for others.
     """
     if isinstance(value, Adjacency):
         return value
@@ -161,10 +161,7 @@ def adjacency(value: object) -> Adjacency:
     return Adjacency(relation)
 
 
-_RELATIONS = {one.value: one for one in Relation} | {
-    "add_or_remove": Relation.ADD_REMOVE,
-    "replace_special": Relation.ZERO_OUT,
-}
+_RELATIONS = {one.value: one for one in Relation} | {"add_or_remove": Relation.ADD_REMOVE}
 
 
 def with_relation(stated: Adjacency, value: object) -> Adjacency:

@@ -46,6 +46,7 @@ from symacct.kernel.claims import (
     ANY_OF_SEVERAL,
     LARGER,
     SWAPPED,
+    ZERO_OUT,
     Adjacency,
     AttainedBy,
     Claim,
@@ -447,7 +448,8 @@ class DistributionPair(Mechanism):
     depend on earlier outputs, and in a sample either dataset may be the one with the record. The
     curves of several runs still add exactly, because at each order one direction is the larger in
     every run. `with_record="P"` states that P is the law of the dataset with the record in every
-    run, and Q the law of the dataset without it; it needs adjacency="add_remove".
+    run, and Q the law of the dataset without it; it needs adjacency="add_remove" or
+    "zero_out".
 
     `adjacency` says for which neighbours the pair holds. `records` is the size of the larger
     dataset, if the laws hold for that size only; then no sampling may be put above the pair. Raises
@@ -500,10 +502,11 @@ class DistributionPair(Mechanism):
         with_record = parameters.one_of(
             with_record, "DistributionPair, with_record", ("either", "P")
         )
-        if with_record == "P" and relation != ADD_REMOVE:
+        if with_record == "P" and relation not in (ADD_REMOVE, ZERO_OUT):
             raise AdjacencyError(
                 f"DistributionPair: found with_record='P' with adjacency {relation}, needed "
-                "'add_remove': with replace_one both datasets have a record in that place"
+                "'add_remove' or 'zero_out': with replace_one both datasets have a record in that "
+                "place"
             )
         if isinstance(P, Law) or isinstance(Q, Law):
             _check_laws(P, Q)

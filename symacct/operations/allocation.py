@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from symacct.kernel.claims import ADD_REMOVE, LARGER, UNKNOWN, AttainedBy
-from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.claims import ADD_REMOVE, LARGER, UNKNOWN, ZERO_OUT, Adjacency, AttainedBy
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.errors import AdjacencyError, DomainError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Operation
@@ -35,9 +36,9 @@ class RandomAllocation(Operation):
     (`baselines.shuffled_batches`).
     The mechanism of a run may be chosen by earlier outputs. n epochs are n of these. The curve of
     Gaussian noise is exact. The result is about add/remove neighbours, and so is the curve of
-    `mechanism` that is read. `steps` is a whole number from 1 to 10⁹, and `times` one from 1 to
-    `steps`. Raises DomainError for another number, and AdjacencyError if the mechanism's curve is
-    about replace-one. ε(α) is in nats.
+    `mechanism` that is read; with `adjacency="zero_out"` it is about a record zeroed out, which
+    costs as much. `steps` is a whole number from 1 to 10⁹, and `times` one from 1 to `steps`.
+    Raises DomainError for another number, and AdjacencyError for another relation. ε(α) is in nats.
 
     >>> from symacct import Gaussian
     >>> print(RandomAllocation(Gaussian(2), 100).rdp(32, digits=5))
@@ -47,9 +48,11 @@ class RandomAllocation(Operation):
     mechanism: Node
     steps: int
     times: int
-    json_optional: ClassVar[tuple[str, ...]] = ("times",)
-    fixed_adjacency = ADD_REMOVE
+    adjacency: Adjacency
+    json_optional: ClassVar[tuple[str, ...]] = ("times", "adjacency")
     read_adjacency = ADD_REMOVE
+    # Proved in docs/proofs/directions.md, Lemma empty-places.
+    theorem_adjacency = ADD_REMOVE
 
     says_who_takes_part = True
     drawing = "each record drawing its batch independently and in secret"
@@ -100,7 +103,27 @@ class RandomAllocation(Operation):
             return inner
         return LARGER if inner.is_swapped and self.times == 1 else UNKNOWN
 
-    def __new__(cls, mechanism: Node, steps: Numeric, times: Numeric = 1) -> RandomAllocation:
+    @property
+    def fixed_adjacency(self) -> Adjacency:  # type: ignore[override]
+        """The relation that the result is about."""
+        return self.adjacency
+
+    def parameters(self) -> dict[str, Any]:
+        """The numbers of steps alone: no theorem reads the relation."""
+        return {"steps": self.steps, "times": self.times}
+
+    def __new__(
+        cls,
+        mechanism: Node,
+        steps: Numeric,
+        times: Numeric = 1,
+        adjacency: str | Adjacency = "add_remove",
+    ) -> RandomAllocation:
+        relation = named_adjacency(adjacency)
+        if relation not in (ADD_REMOVE, ZERO_OUT):
+            raise AdjacencyError(
+                f"RandomAllocation: found adjacency {relation}, needed 'add_remove' or 'zero_out'"
+            )
         count = whole(steps, "RandomAllocation, steps", least=1)
         if count > _MOST_STEPS:
             raise DomainError(
@@ -112,4 +135,4 @@ class RandomAllocation(Operation):
                 f"RandomAllocation, times: found {echo(times)}, needed at most the {count:,} steps"
             )
         node = as_node(mechanism, "RandomAllocation, mechanism")
-        return cls._intern(mechanism=node, steps=count, times=drawn)
+        return cls._intern(mechanism=node, steps=count, times=drawn, adjacency=relation)

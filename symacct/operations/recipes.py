@@ -13,7 +13,7 @@ from flint import arb
 from symacct.kernel import limits, parameters
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ceiling, floor, precision, rational
-from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
+from symacct.kernel.claims import ADD_REMOVE, NAMED, REPLACE_ONE, ZERO_OUT, Adjacency
 from symacct.kernel.claims import adjacency as named_adjacency
 from symacct.kernel.errors import AdjacencyError, DomainError, RoundedWarning, echo, warn
 from symacct.kernel.exact import Exact, Numeric, exact, sympy, text
@@ -49,8 +49,11 @@ _CUT = (
     "are kept, {batch} of them are drawn at random; each batch is drawn anew, and which records it "
     "has is kept secret (symacct, docs/proofs/allocations.md, Lemma cut-batches)"
 )
+#: The premise of a batch in which a record may be zeroed out: its place counts all the same.
+_EMPTY_COUNTS = _CUT.replace("each of the {n} records", "each of the {n} records, or empty places,")
 
 
+# Proved in docs/proofs/allocations.md, Lemma cut-zeroing.
 def truncated_poisson(
     mechanism: Node,
     gamma: Numeric,
@@ -61,11 +64,12 @@ def truncated_poisson(
     """A Poisson sample of n records that is cut to `batch` random records if it has more.
 
     The result is an upper bound for add/remove neighbours, where n is the size of the larger
-    dataset, or for a replaced record. With the probability that a batch is cut, the bound counts
-    the noise for a record that takes another's place, and otherwise the sampled noise. `mechanism`
-    is noise for the sensitivity of one record, `gamma` is the rate of the sample, and `adjacency`
-    is "add_remove" or "replace_one". No sampling may be put above it. ε(α) is in nats. Raises
-    DomainError.
+    dataset, for a replaced record, or for one that is zeroed out, whose empty place is kept and
+    counted like a record. With the probability that a batch is cut, the bound counts the noise for
+    a record that takes another's place, and otherwise the sampled noise. `mechanism` is noise for
+    the sensitivity of one record, `gamma` is the rate of the sample, and `adjacency` is
+    "add_remove", "replace_one" or "zero_out". No sampling may be put above it. ε(α) is in nats.
+    Raises DomainError.
 
     >>> from symacct import Gaussian
     >>> truncated_poisson(Gaussian(1), "1/2", 4, 4)
@@ -90,20 +94,28 @@ def truncated_poisson(
     if records > _MOST_RECORDS:
         raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_RECORDS:,}")
     relation = named_adjacency(adjacency)
-    if relation not in (ADD_REMOVE, REPLACE_ONE):
+    if relation not in NAMED:
         raise DomainError(
-            f"truncated_poisson, adjacency: found {echo(adjacency)}, needed 'add_remove' or "
-            "'replace_one'"
+            f"truncated_poisson, adjacency: found {echo(adjacency)}, needed 'add_remove', "
+            "'replace_one' or 'zero_out'"
         )
     if most >= records or share == 0:
         return PoissonSubsample(noise, share, relation)
-    in_a_place = SubsampleWithoutReplacement if relation == REPLACE_ONE else PoissonSubsample
-    premise = _CUT.format(n=records, gamma=text(share), batch=most)
+    stated = _EMPTY_COUNTS if relation == ZERO_OUT else _CUT
+    premise = stated.format(n=records, gamma=text(share), batch=most)
+
+    def in_a_place(rate_of_place: Exact) -> Node:
+        """What a record costs that takes another's place in a batch that is cut."""
+        if relation == ADD_REMOVE:
+            return PoissonSubsample(replaced, rate_of_place)
+        of_place = noise if relation == ZERO_OUT else replaced
+        return SubsampleWithoutReplacement(of_place, rate_of_place, relation)
+
     if share == 1:
-        return PostProcess(in_a_place(replaced, Fraction(most, records)), records, premise)
+        return PostProcess(in_a_place(Fraction(most, records)), records, premise)
     cut, rate_of_cut, grown = _rounded_up(share, records, most)
     sampled = PoissonSubsample(noise, grown, relation)
-    return PostProcess(Either(in_a_place(replaced, rate_of_cut), sampled, cut), records, premise)
+    return PostProcess(Either(in_a_place(rate_of_cut), sampled, cut), records, premise)
 
 
 # Proved in docs/proofs/allocations.md, Lemma cut-rounding.
@@ -262,17 +274,18 @@ def dp_sgd(
 
     `sampling` says how a batch is drawn. With "poisson" each record is in a batch independently,
     and the size is the expected one. With "without_replacement" a batch has exactly so many
-    records, and the sensitivity is 2C. With "with_replacement" each record of a batch is drawn from
-    all of the data, a record that is drawn twice counts twice, and neighbours differ by a record
-    that is added or removed; the result is an upper bound, in which a record that is drawn very
-    often may tell all (`sample_with_replacement`). With "balls_and_bins" each record draws its
-    batch of an epoch: there are ⌊n/(K·batch_size)⌋ batches, and neighbours differ by one record
-    that is added or removed. With times=k it draws k different batches of ⌊kn/(K·batch_size)⌋, for
-    k epochs at a time. With "shuffled" each epoch cuts a fresh permutation into batches;
-    this is accounted for as if the permutation were published, without amplification
-    (docs/proofs/allocations.md, Lemma shuffled-above), and `baselines.shuffled_batches` gives a
-    lower bound of its cost. For this, neighbouring datasets must have the same number of batches,
-    so a trainer must publish the last batch's output even if that batch is empty.
+    records, and the sensitivity is 2C, or C for a record zeroed out. With "with_replacement" each
+    record of a batch is drawn from all of the data, a record that is drawn twice counts twice, and
+    neighbours differ by a record that is added or removed; the result is an upper bound, in which a
+    record that is drawn very often may tell all (`sample_with_replacement`). With "balls_and_bins"
+    each record draws its batch of an epoch: there are ⌊n/(K·batch_size)⌋ batches, and neighbours
+    differ by one record that is added or removed, or zeroed out. With times=k it draws k different
+    batches of ⌊kn/(K·batch_size)⌋, for k epochs at a time. With "shuffled" each epoch cuts a fresh
+    permutation into batches; this is accounted for as if the permutation were published, without
+    amplification (docs/proofs/allocations.md, Lemma shuffled-above), and
+    `baselines.shuffled_batches` gives a lower bound of its cost. For this, neighbouring datasets
+    must have the same number of batches, so a trainer must publish the last batch's output even if
+    that batch is empty.
 
     Give the number of `steps`, or of `epochs`, which are ⌈epochs·n/(K·batch_size)⌉ steps. With
     "balls_and_bins" and "shuffled" the epochs are rounded up to whole ones, and a RoundedWarning
@@ -317,12 +330,14 @@ def dp_sgd(
             )
         if scheme == "shuffled":
             return _shuffled(noise, passes, adjacency or REPLACE_ONE)
-        allocated = RandomAllocation(Gaussian(noise), drawn * records // batch, drawn)
-        return _allocated(allocated, passes // drawn, adjacency or ADD_REMOVE)
+        bins = drawn * records // batch
+        return passes // drawn * _allocated(noise, bins, drawn, adjacency or ADD_REMOVE)
     if scheme == "with_replacement":
         return count * _drawn(Gaussian(noise, 2), records, batch, adjacency or ADD_REMOVE)
     kind, sensitivity = _SAMPLINGS[scheme]
     relation = () if adjacency is None else (adjacency,)
+    if adjacency is not None and named_adjacency(adjacency) == ZERO_OUT:
+        sensitivity = 1
     run = count * kind(Gaussian(noise, sensitivity), Fraction(batch, records), *relation)
     # Three places that a record may take need not be those of a ball where the count is one place.
     is_attained = quantile_noise is None or scheme == "poisson"
@@ -417,33 +432,36 @@ def roundings(
     return notes
 
 
-def _allocated(run: Node, count: int, adjacency: str | Adjacency) -> Node:
-    """So many runs in each of which a record draws its batches, for add/remove neighbours.
+def _allocated(noise: Exact, bins: int, times: int, adjacency: str | Adjacency) -> Node:
+    """Runs on `bins` batches, of which each record draws so many.
 
-    AdjacencyError for others.
+    AdjacencyError unless a record is added, removed or zeroed out.
     """
-    if named_adjacency(adjacency) != ADD_REMOVE:
+    if named_adjacency(adjacency) not in (ADD_REMOVE, ZERO_OUT):
         raise AdjacencyError(
             f"dp_sgd: found adjacency {named_adjacency(adjacency)} with sampling="
-            "'balls_and_bins', needed 'add_remove'"
+            "'balls_and_bins', needed 'add_remove' or 'zero_out'"
         )
-    return count * run
+    return RandomAllocation(Gaussian(noise), bins, times, adjacency)
 
 
 def _shuffled(noise: Exact, epochs: int, adjacency: str | Adjacency) -> Node:
     """Passes over all of the data, a bound of epochs whose permutation is published.
 
-    A replaced record moves one sum by 2 clipping norms. Into the place of a removed one moves the
-    last record, which is √5 in all. AdjacencyError for other relations.
+    A replaced record moves one sum by 2 clipping norms, and one that is zeroed out by 1. Into the
+    place of a removed one moves the last record, which is √5 in all. AdjacencyError for other
+    relations.
     """
     if named_adjacency(adjacency) == REPLACE_ONE:
         all_of_it: Node = SubsampleWithoutReplacement(Gaussian(noise, 2), 1)
     elif named_adjacency(adjacency) == ADD_REMOVE:
         all_of_it = PoissonSubsample(Gaussian(noise, sympy.sqrt(5)), 1)
+    elif named_adjacency(adjacency) == ZERO_OUT:
+        all_of_it = PoissonSubsample(Gaussian(noise), 1, ZERO_OUT)
     else:
         raise AdjacencyError(
-            f"dp_sgd: found adjacency {named_adjacency(adjacency)}, needed 'add_remove' or "
-            "'replace_one'"
+            f"dp_sgd: found adjacency {named_adjacency(adjacency)}, needed 'add_remove', "
+            "'replace_one' or 'zero_out'"
         )
     return PostProcess(epochs * all_of_it)
 

@@ -67,7 +67,8 @@ if TYPE_CHECKING:
 else:  # of which most questions ask neither
     curve_pair = LazyModule("symacct.profile.curve_pair")
     fixed_size, zeroed, shuffled_answers = (
-        LazyModule(f"symacct.profile.losses.{file}") for file in ("fixed_size", "zeroed", "shuffled")
+        LazyModule(f"symacct.profile.losses.{file}")
+        for file in ("fixed_size", "zeroed", "shuffled")
     )
 
 #: A group on Poisson samples of at most so many records has a pair for each number of them removed.

@@ -93,7 +93,8 @@ def assert_sound(
     orders, where that is proved to be the least. UnsoundError says where, what and by how much. A
     value between a lower bound and the best proved one is neither right nor wrong: UndecidedError,
     where these are more than a factor of `width` apart; what is returned says how far apart they
-    were. With a `relation` ("add_remove" or "replace_one") every sampling is taken under that one.
+    were. With a `relation` ("add_remove", "replace_one" or "zero_out") every sampling is taken
+    under that one.
     An infinite value is sound, unless `loose` forbids it. Errors of the function itself are raised.
 
     >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
@@ -153,7 +154,7 @@ def _value(function: Callable[[float], Any], x: float, where: str, whole: bool) 
 
 def _under(m: Node, relation: str) -> Node:
     """Returns the node with every sampling in it under one relation, or raises DomainError."""
-    parameters.one_of(relation, "relation", ("add_remove", "replace_one"))
+    parameters.one_of(relation, "relation", ("add_remove", "replace_one", "zero_out"))
 
     def moved(node: Node) -> Node:
         if isinstance(node, Compose):

@@ -11,7 +11,7 @@ from symacct import (
     parse,
 )
 from symacct.cli import main
-from symacct.kernel.claims import ADD_REMOVE, EITHER, REPLACE_ONE, adjacency
+from symacct.kernel.claims import ADD_REMOVE, EITHER, REPLACE_ONE, ZERO_OUT, adjacency
 from symacct.text import parse_open
 from tests.command_lines import GOOD
 from tests.text.test_messages import EXPRESSIONS
@@ -19,6 +19,7 @@ from tests.text.test_messages import EXPRESSIONS
 SPELLINGS = {
     ADD_REMOVE: ["add_remove", "add/remove", "add-remove", "add_or_remove", "add-or-remove"],
     REPLACE_ONE: ["replace_one", "replace-one", "replace/one"],
+    ZERO_OUT: ["zero_out", "zero-out"],
 }
 EACH = [(known, word) for known, words in SPELLINGS.items() for word in words]
 OPTIONS = {
@@ -51,7 +52,7 @@ def test_every_verb_takes_every_spelling(verb, tmp_path, monkeypatch):
         said = [answer(verb, *GOOD[verb], "--adjacency", word) for word in words[::2]]
         assert {one.exit_code for one in said} == {0}, said[0].output
         assert {one.output for one in said} == {said[0].output}
-        way = "add" if known == ADD_REMOVE else "replac"
+        way = {ADD_REMOVE: "add", REPLACE_ONE: "replac", ZERO_OUT: "zero"}[known]
         assert way in said[0].output
 
 
@@ -83,9 +84,9 @@ def test_every_expression_says_its_relation():
     assert parse("2*PoissonSubsample(ZCDP(1), 1/9)").adjacency == ADD_REMOVE
 
 
-#: Relations that are neither of the two, and words for one half of a relation.
+#: Relations that are none of the three, and words for one half of a relation.
 OTHERS = [
-    "zero_out", "zero-out", "zeroing out", "replace_special", "replace-with-null", "add", "remove",
+    "zeroed", "zeroing out", "replace_special", "replace-with-null", "add", "remove",
     "removal", "deletion", "insert_one", "swap_labels", "label", "exchange two", "edge", "node",
     "substitute", "swap-one", "replace one two",
 ]  # fmt: skip
@@ -94,8 +95,9 @@ OTHERS = [
 @pytest.mark.parametrize("word", [*OTHERS, *(f"{word}_special" for word in SPELLINGS[REPLACE_ONE])])
 def test_no_relation_is_proposed_for_another_one(word):
     """A guarantee for one relation is none for another: what is meant is for its author to say."""
-    with pytest.raises(DomainError, match="needed 'add_remove', 'replace_one' or 'either'"):
+    needed = "needed 'add_remove', 'replace_one', 'zero_out' or 'either'"
+    with pytest.raises(DomainError, match=needed):
         adjacency(word)
     told = answer("dpsgd", *GOOD["dpsgd"], "--adjacency", word).stderr
-    assert "needed 'add_remove', 'replace_one' or 'either'" in told
+    assert needed in told
     assert "did you mean" not in told

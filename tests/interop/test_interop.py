@@ -140,10 +140,25 @@ def test_replacing_a_record_moves_a_sum_by_twice_its_bound(relation):
     assert from_dp_event(drawn, relation) is SubsampleWithoutReplacement(Gaussian(3, 2), "1/100")
 
 
-@pytest.mark.parametrize("relation", ["replace_special", NeighboringRelation.REPLACE_SPECIAL])
-def test_a_record_that_adds_zero_is_like_none(relation):
+ZEROED = ["zero_out", "replace_special", NeighboringRelation.REPLACE_SPECIAL]
+
+
+@pytest.mark.parametrize("relation", ZEROED)
+def test_a_record_that_adds_zero_is_zeroed_out(relation):
+    """In a Poisson sample it is as good as none, and in what is sampled again too."""
     step = e.PoissonSampledDpEvent(0.5, e.GaussianDpEvent(3.0))
-    assert from_dp_event(step, relation) is from_dp_event(step, "add_remove")
+    assert from_dp_event(step, relation) is PoissonSubsample(Gaussian(3), "1/2", "zero_out")
+    twice = e.PoissonSampledDpEvent(0.5, step)
+    again = from_dp_event(twice, relation)
+    assert again.mechanism is PoissonSubsample(Gaussian(3), "1/2")
+    assert again.rdp(3).upper == from_dp_event(twice, "add_remove").rdp(3).upper
+
+
+@pytest.mark.parametrize("relation", ZEROED)
+def test_a_record_zeroed_out_of_a_sample_of_fixed_size_has_one_norm_as_sensitivity(relation):
+    drawn = e.SampledWithoutReplacementDpEvent(1000, 10, e.GaussianDpEvent(3.0))
+    node = from_dp_event(drawn, relation)
+    assert node is SubsampleWithoutReplacement(Gaussian(3), "1/100", "zero_out")
 
 
 @pytest.mark.parametrize("k", [2, 3, 7])
@@ -237,9 +252,9 @@ NOISE, RESPONSE = e.GaussianDpEvent(1.0), e.RandomizedResponseDpEvent(0.5, 2)
             "replace_special",
             AdjacencyError,
         ),
-        (e.SampledWithoutReplacementDpEvent(9, 1, NOISE), "replace_special", AdjacencyError),
         (RESPONSE, "add_remove", AdjacencyError),
-        (NOISE, "zero_out", DomainError),
+        (NOISE, "zeroed", DomainError),
+        (e.SampledWithReplacementDpEvent(9, 1, NOISE), "zero_out", AdjacencyError),
         (NOISE, None, DomainError),
         (e.SingleEpochTreeAggregationDpEvent(1.0, 3), "add_remove", AdjacencyError),
         (e.SingleEpochTreeAggregationDpEvent(1.0, [3, -1]), "replace_special", DomainError),
@@ -354,6 +369,8 @@ def test_scalars_of_numpy_and_arrays_without_dimensions_are_numbers():
         ("DiscreteLaplace(1/4, sensitivity=3)", "add_remove"),
         ("DiscreteLaplace(1/4, sensitivity=2)", "replace_special"),
         ("TreeAggregation(5/2, 7)", "replace_special"),
+        ("PoissonSubsample(Gaussian(5), 1/8, adjacency=zero_out)", "zero_out"),
+        ("3*SubsampleWithoutReplacement(Gaussian(5), 1/8, adjacency=zero_out)", "zero_out"),
         ("PoissonSubsample(PureDP(1/2), 1/8) + 3 * ExponentialMechanism(1/4)", "add_remove"),
         ("2 * PermuteAndFlip(1/2)", "replace_one"),
         ("Compose()", "add_remove"),

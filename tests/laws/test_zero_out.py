@@ -1,8 +1,10 @@
 """A record zeroed out: what the relation says of the two others, and of samples of fixed size."""
 
 from fractions import Fraction
+from math import comb
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,10 +15,16 @@ from symacct import (
     Gaussian,
     GroupPrivacy,
     Laplace,
+    MatrixMechanism,
     PoissonSubsample,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     SubsampleWithoutReplacement,
+    dp_sgd,
+    from_json,
+    parse,
+    truncated_poisson,
 )
 from symacct.theory.amplification.zeroed import two_steps
 from tests.support import LEAVES, OPERATIONS, whole_orders
@@ -175,3 +183,55 @@ def test_an_operation_answers_under_each_relation_or_refuses_in_one_line(over, r
         assert node.rdp(4).claim.adjacency == node.adjacency
 
     law()
+
+
+@examples(2, 20)
+@given(small, st.integers(0, 8), st.integers(3, 9), st.integers(1, 4))
+def test_a_batch_that_is_cut_costs_no_more_than_is_said(sigma, tenths, n, batch):
+    """All batches of n places, the others' records at −1: by the laws of the sums themselves."""
+    gamma = Fraction(tenths + 1, 10)
+    bound = truncated_poisson(Gaussian(sigma), gamma, n, batch, "zero_out")
+    said = bound.delta(Fraction(1, 2), conversion="exact").delta.upper
+    g, s = float(gamma), float(sigma)
+    with_it, without = {}, {}  # the weight of each sum of a batch
+    for taken in range(n):
+        chance = comb(n - 1, taken) * g**taken * (1 - g) ** (n - 1 - taken)
+        alone = -min(taken, batch)
+        kept = g * min(1, batch / (taken + 1))
+        for law, value in ((with_it, 1), (without, 0)):
+            seen = value - min(taken, batch - 1)
+            law[alone] = law.get(alone, 0) + chance * (1 - kept)
+            law[seen] = law.get(seen, 0) + chance * kept
+    z = np.linspace(-batch - 9 * s, 2 + 9 * s, 40001)
+    p, q = (
+        sum(w * np.exp(-(((z - m) / s) ** 2) / 2) for m, w in law.items())
+        for law in (with_it, without)
+    )
+    for one, other in ((p, q), (q, p)):
+        gap = np.maximum(one - np.exp(0.5) * other, 0).sum() * (z[1] - z[0])
+        assert gap / (s * np.sqrt(2 * np.pi)) <= said + 1e-9
+
+
+@pytest.mark.parametrize(
+    "sampling", ["poisson", "without_replacement", "balls_and_bins", "shuffled"]
+)
+def test_a_training_run_has_one_norm_as_sensitivity(sampling):
+    run = dp_sgd(1000, 50, 2, epochs=2, sampling=sampling, adjacency="zero_out")
+    assert str(run.adjacency) == "zero_out"
+    assert {leaf.sensitivity for leaf in run.walk() if isinstance(leaf, Gaussian)} == {1}
+    assert parse(repr(run)) is run
+    assert from_json(run.to_json()) is run
+    others = {"poisson": "add_remove", "balls_and_bins": "add_remove"}
+    if sampling in others:
+        removed = dp_sgd(1000, 50, 2, epochs=2, sampling=sampling, adjacency=others[sampling])
+        assert run.rdp(4).upper == removed.rdp(4).upper
+
+
+def test_noise_on_all_of_the_data_is_read_for_whichever_relation():
+    answer = MatrixMechanism([[1, 0], ["1/2", 1]], 2).epsilon("1e-5").under("zero_out")
+    assert str(answer.claim.adjacency) == "zero_out"
+    assert "zeroed out adds nothing" in answer.statement()
+    with pytest.raises(AdjacencyError):
+        RandomAllocation(Gaussian(2), 9, "replace_one")
+    with pytest.raises(AdjacencyError, match="found add_remove and zero_out together"):
+        RandomAllocation(Gaussian(2), 9, "zero_out") + RandomAllocation(Gaussian(2), 9)

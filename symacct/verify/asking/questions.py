@@ -529,7 +529,7 @@ _OTHERS: tuple[dict[str, Any], ...] = (
     {"inner": 2}, {"inner": 5}, {"sampling": "none", "gamma": None},
     {"sampling": "poisson"}, {"sampling": "without_replacement"},
 )  # fmt: skip
-_ADJACENCIES = ("add_remove", "replace_one", "replace_special")
+_ADJACENCIES = ("add_remove", "replace_one", "zero_out")
 
 
 def others(ask: Ask) -> Iterator[Ask]:

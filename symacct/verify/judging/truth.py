@@ -305,8 +305,8 @@ def _canonical(ask: Ask) -> Ask:
 
 
 def relation_of(ask: Ask) -> str:
-    """Takes replace_special for add_remove: in a sum, what adds nothing is as good as none."""
-    return "replace_one" if ask.adjacency == "replace_one" else "add_remove"
+    """The relation by our name: replace_special, dp_accounting's, is zero_out."""
+    return "zero_out" if ask.adjacency == "replace_special" else ask.adjacency
 
 
 def _attaining(part: AskedPart) -> tuple[AskedPart, ...]:

@@ -24,8 +24,8 @@ ENDS = ("epsilon", "delta")
 #: The kinds that an accountant that goes through RDP converts it to.
 CONVERTED = (*ENDS, *BUDGETED, "advantage")
 SAMPLINGS = ("none", "poisson", "without_replacement")
-#: In the third a record is replaced with one that adds nothing: for the noise on a sum.
-ADJACENCIES = ("add_remove", "replace_one", "replace_special")
+#: In the third a record is zeroed out: for the noise on a sum. The fourth is its former name.
+ADJACENCIES = ("add_remove", "replace_one", "zero_out", "replace_special")
 CONVERSIONS = ("classic", "improved", "optimal", "none")
 #: The mechanisms that may be asked about, by their names.
 LEAVES: dict[str, type[Mechanism]] = {

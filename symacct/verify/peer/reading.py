@@ -216,12 +216,9 @@ def _require_orders(row: Support) -> None:
 
 def _require_meaning(row: Support) -> None:
     """Raises ProtocolError for a row that this protocol does not define."""
-    special = row.adjacency == "replace_special"
-    if special and (row.mechanism == "RandomizedResponse" or row.sampling == SAMPLINGS[2]):
-        raise _needed(
-            f"{row.mechanism}, {row.sampling} under replace_special",
-            "noise on a sum, all of it or a Poisson sample",
-        )
+    special = row.adjacency in ("replace_special", "zero_out")
+    if special and row.mechanism == "RandomizedResponse":
+        raise _needed(f"{row.mechanism} under replace_special", "noise on a sum")
     if row.inner and row.sampling == "none":
         raise _needed("'inner' without a sampling", "a row that is sampled")
     if row.mechanism in STREAMS and row.sampling != "none":
