@@ -48,15 +48,16 @@ class Zeroed(ProfileOnly):
         raise NotImplementedError
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """Compute D(y) of one direction; below 0 by the other one, D(y) = 1−e^y+e^yD′(−y)."""
+        """Compute D(y) of one direction; below 0 by the other one, D(y) = 1−e^y+e^yD′(−y).
+
+        NaN where the ball y does not show its sign.
+        """
         forward, backward = self.with_record, self.without_record
         if reverse:
             forward, backward = backward, forward
         if y >= 0:
             return forward(y)
-        if y <= 0:
-            return y.exp() * backward(-y) - y.expm1()
-        return forward(arb(0)).union(forward(abs(y))) + abs(y).expm1() * arb(0, 1)
+        return y.exp() * backward(-y) - y.expm1() if y <= 0 else arb.nan()
 
     def sampled(self, gamma: Exact) -> Part:
         """Raise AssumptionError: no pair of a sample is known."""

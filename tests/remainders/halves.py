@@ -1,0 +1,45 @@
+"""The integral of two halves, by few bits and short panels."""
+
+import functools
+from fractions import Fraction
+
+from flint import arb
+
+from tests.remainders.rows import mp, number, row
+
+
+@functools.cache
+def both_halves(alpha, gamma, delta, low=0):
+    """A(α) by quadrature of the densities, from `low` on."""
+    a, g, d = (number(x) for x in (alpha, gamma, delta))
+
+    def gap(t, power):
+        return t**power - 1 - power * (t - 1)
+
+    def at(v):
+        opposite = (1 - g) * mp.exp(-(d**2) - d * v)
+        seen = (opposite + g * mp.exp(d * v)) / (opposite + g)
+        alone = 1 - g + g * mp.exp(d * v)
+        return mp.npdf(v + d / 2) * ((opposite + g) * gap(seen, a) + gap(alone, 1 - a))
+
+    return mp.quad(at, mp.linspace(low, low + 8 + a * d, 12))
+
+
+CASES = ((Fraction(3), Fraction(1, 8), Fraction(1)), (Fraction(3, 2), Fraction(7, 8), Fraction(2)))
+
+
+@row("analysis.halves", "_beyond")
+def two_halves_of_few_bits(m):
+    """Also by panels of few nodes, whose error is then most of the ball, and beyond a near end."""
+    for case in CASES:
+        yield m._halves(*case, 12, 40), both_halves(*case)
+        a, d = arb(case[0].numerator) / case[0].denominator, arb(int(case[2]))
+        for top in (1, 3):
+            far, (x, y) = m._beyond(a, d, arb(top)), map(number, (a, d))
+            tilted = mp.exp((x * x - x) * y * y / 2) * mp.ncdf(x * y - top - y / 2)
+            yield far, tilted + (x - 1) * mp.ncdf(y / 2 - top)
+            yield arb(0).union(far), both_halves(*case, top)
+        for count in (2, 4):
+            m._nodes = lambda wanted, count=count: count
+            yield m._halves(*case, 12, 40), both_halves(*case)
+        m._nodes = lambda wanted: 8
