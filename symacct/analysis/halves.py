@@ -49,7 +49,7 @@ def _halves(order: Exact, gamma: Exact, delta: Exact, bits: int, working: int) -
     error is at most 64/15 M ρ^{−2n}/(1 − ρ^{−2}) times half of the panel.
     """
     with ctx.workprec(working):
-        integrand = Integrand(order, gamma, delta)
+        integrand = TwoHalves(order, gamma, delta)
         shift = integrand.delta
         tolerance = integrand.gamma**2 * (shift**2).expm1().min(arb(1)) * arb(2) ** -bits
         top = _top(integrand.order, shift, tolerance.mid())
@@ -76,7 +76,7 @@ def _nodes(wanted: float) -> int:
     return _FEWEST * max(1, math.ceil(wanted / _FEWEST)) if wanted < math.inf else _FEWEST
 
 
-class Integrand:
+class TwoHalves:
     """√(2π) times the integrand, in balls."""
 
     def __init__(self, order: Exact, gamma: Exact, delta: Exact) -> None:

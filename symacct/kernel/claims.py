@@ -130,8 +130,10 @@ def common_adjacency(adjacencies: Iterable[Adjacency], what: str) -> Adjacency:
 
     AdjacencyError, about `what`, if they have no pair in common.
     """
-    # What leaves the relation open comes last: the others say for which one it is read.
-    ordered = sorted(adjacencies, key=lambda one: one.relation is Relation.EITHER)
+    # What leaves the relation open comes last: the others say for which one it is read. A record
+    # replaced comes first: groups of either other relation cover it, and not each other.
+    ranks = {Relation.REPLACE_ONE: 0, Relation.EITHER: 2}
+    ordered = sorted(adjacencies, key=lambda one: ranks.get(one.relation, 1))
     return reduce(lambda met, other: met.meet(other, what), ordered, ordered[0])
 
 

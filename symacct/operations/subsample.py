@@ -9,6 +9,7 @@ from symacct.kernel.claims import (
     ANY_OF_SEVERAL,
     NAMED,
     REPLACE_ONE,
+    UNKNOWN,
     ZERO_OUT,
     Adjacency,
     AttainedBy,
@@ -91,10 +92,13 @@ class Sampling(Operation):
     def attained(self) -> AttainedBy:
         """The mixture (1−γ)Q + γP against Q, of a record that is added or removed.
 
-        For γ = 1 it is the mechanism's own pair; of a replaced record it is any of several.
+        For γ = 1 it is the mechanism's own pair; of a replaced record it is any of several. What
+        attains a bound of a zeroed one between others is not known.
         """
         if self.gamma == 1 and (self.is_one_step() or self.adjacency == self.read_adjacency):
             return self.mechanism.attained
+        if self.adjacency == ZERO_OUT and not self.is_one_step():
+            return UNKNOWN
         return (
             ANY_OF_SEVERAL if self.adjacency == REPLACE_ONE else self.mechanism.attained.sampled()
         )

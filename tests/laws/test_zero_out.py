@@ -26,6 +26,7 @@ from symacct import (
     parse,
     truncated_poisson,
 )
+from symacct.kernel.claims import UNKNOWN
 from symacct.theory.amplification.zeroed import two_steps
 from tests.support import LEAVES, OPERATIONS, whole_orders
 from tests.thinning import examples
@@ -155,6 +156,7 @@ def test_the_bound_of_halves_is_between_its_ends(sigma, gamma, alpha):
 def test_the_ends_of_the_rate():
     for gamma in (0, 1):
         run = fixed(Gaussian(2), gamma, "zero_out")
+        assert run.attained == (Gaussian(2).attained if gamma else UNKNOWN)
         assert run.rdp(3).upper == (gamma and Gaussian(2).rdp(3).upper)
         assert run.delta(1).delta.upper == (gamma and Gaussian(2).delta(1).delta.upper)
 
