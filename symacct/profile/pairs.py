@@ -272,7 +272,8 @@ def _zeroed(node: SubsampleWithoutReplacement) -> Product:
     """Return the product of a record zeroed out of a sample of fixed size, 0 < γ < 1.
 
     Where the loss's `zeroed_pair` is known, it is the worst of one run; else a bound of what one
-    record and two tell. AssumptionError for a product that no symmetry exchanges.
+    record and two tell, which is not composed. AssumptionError for a product that no symmetry
+    exchanges.
     """
     pair = maximal_product(products(node.mechanism))
     if not pair.runs:
@@ -288,7 +289,7 @@ def _zeroed(node: SubsampleWithoutReplacement) -> Product:
     two = maximal_product(products(GroupPrivacy(node.mechanism, 2)))
     if not two.is_symmetric:
         raise no_pair("found a group of two without a symmetry, needed two laws that one exchanges")
-    return Family.of(zeroed.ZeroedBound(pair.part, two.part, node.gamma), Kind.UPPER)
+    return OneWay.of(zeroed.ZeroedBound(pair.part, two.part, node.gamma), Kind.UPPER)
 
 
 # Proved in docs/proofs/allocations.md, Lemmas allocation-pair and blocks.

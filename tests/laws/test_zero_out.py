@@ -1,6 +1,7 @@
 """A record zeroed out: what the relation says of the two others, and of samples of fixed size."""
 
 from fractions import Fraction
+from itertools import pairwise
 from math import comb
 
 import mpmath
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from symacct import (
     AdjacencyError,
+    AssumptionError,
     DomainError,
     Gaussian,
     GroupPrivacy,
@@ -27,6 +29,7 @@ from symacct import (
     truncated_poisson,
 )
 from symacct.kernel.claims import UNKNOWN
+from symacct.profile.pairs import products
 from symacct.theory.amplification.zeroed import two_steps
 from tests.support import LEAVES, OPERATIONS, whole_orders
 from tests.thinning import examples
@@ -151,6 +154,25 @@ def test_the_bound_of_halves_is_between_its_ends(sigma, gamma, alpha):
     assert run.rdp(alpha, by="ZERO-OUT-GAUSSIAN-LOWER").lower <= bound.upper
     for other in ("ZERO-OUT-ALL", "ZERO-OUT-TWO-STEPS"):
         assert bound.lower <= run.rdp(alpha, by=other).upper
+
+
+def test_a_lower_bound_is_not_read_as_that_of_one_pair():
+    """One sample needs the opposite record, where the sample above it needs empty places."""
+    once = fixed(Gaussian(1), "1/100", "zero_out")
+    assert once.lower_bound(3, digits=5).lower > 0
+    with pytest.raises(AssumptionError, match="may be the larger of two"):
+        fixed(2 * once, "1/2", "zero_out").lower_bound(3)
+
+
+@pytest.mark.parametrize("mechanism", [Laplace("1/3"), PureDP(1)])
+def test_a_bound_by_one_step_and_two_falls_and_is_not_composed(mechanism):
+    """It is no profile of a pair, as it is not convex, so several runs have none by it."""
+    run = fixed(mechanism, "3/10", "zero_out")
+    deltas = [run.delta(e, conversion="exact", digits=8).delta for e in (0, "1/10", "1/5", "1/2")]
+    assert all(after.lower <= before.upper for before, after in pairwise(deltas))
+    for several in (2 * run, run + Gaussian(1)):
+        with pytest.raises(AssumptionError):
+            products(several)
 
 
 def test_the_ends_of_the_rate():

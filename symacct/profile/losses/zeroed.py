@@ -121,7 +121,9 @@ class ZeroedGaussian(Zeroed):
 class ZeroedBound(Zeroed):
     """A bound for any mechanism, by its pairs for records `one` and `two` steps apart, 0 < γ < 1.
 
-    D(y) <= γ((1−w)H₁ + wH₂) at τ = (e^y−1+γ)/γ, with w = (1−γ)(e^y−1)/(e^y−1+γ).
+    D(y) <= γ((1−w)H₁ + wH₂) at τ = (e^y−1+γ)/γ, with w = (1−γ)(e^y−1)/(e^y−1+γ), and at most γH₁
+    at e^y. Neither the first nor the smaller one is convex in e^y, so that it is no pair's profile
+    and not composed.
     """
 
     one: Part
@@ -133,7 +135,8 @@ class ZeroedBound(Zeroed):
         beyond = (1 + more / gamma).log()
         share = (1 - gamma) * more / (more + gamma)
         near, far = (part.hockey_stick(beyond, False) for part in (self.one, self.two))
-        return gamma * ((1 - share) * near + share * far)
+        by_both: arb = (1 - share) * near + share * far
+        return gamma * by_both.min(self.one.hockey_stick(y, False))
 
     def without_record(self, y: arb) -> arb:
         beyond = (1 + y.expm1() / BALL.number(self.gamma)).log()
