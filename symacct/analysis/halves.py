@@ -43,7 +43,7 @@ def halves(order: Exact, gamma: Exact, delta: Exact) -> arb:
 
 
 def _halves(order: Exact, gamma: Exact, delta: Exact, bits: int, working: int) -> arb:
-    """A(α), to about `bits` bits of γ²(e^{δ²}−1), summed at `working` bits.
+    """A(α), to about `bits` bits of its value in float64, summed at `working` bits.
 
     By Gauss's rule on panels. Where the integrand is at most M on a panel's ellipse, of n nodes the
     error is at most 64/15 M ρ^{−2n}/(1 − ρ^{−2}) times half of the panel.
@@ -51,7 +51,9 @@ def _halves(order: Exact, gamma: Exact, delta: Exact, bits: int, working: int) -
     with ctx.workprec(working):
         integrand = TwoHalves(order, gamma, delta)
         shift = integrand.delta
-        tolerance = integrand.gamma**2 * (shift**2).expm1().min(arb(1)) * arb(2) ** -bits
+        about = log_halves(*map(float, (integrand.order, integrand.gamma, shift)))
+        least = integrand.gamma**2 * (shift**2).expm1().min(arb(1))
+        tolerance = (arb(about).exp() if math.isfinite(about) else least) * arb(2) ** -bits
         top = _top(integrand.order, shift, tolerance.mid())
         half = arb(min(_HALF, _HALF_TURN / float(shift)))
         panels = math.ceil(float(top / half) / 2)
@@ -154,20 +156,29 @@ def log_halves(order: float, gamma: float, delta: float) -> float:
     log_density = np.log(np.tile(half * weights, panels)) - (v + delta / 2) ** 2 / 2
     log_density -= math.log(2 * math.pi) / 2
     log_without = np.logaddexp(log_rest - delta * (delta + v), log_gamma)
-    seen = np.log1p(np.exp(log_gamma - log_without) * np.expm1(delta * v))
-    alone = np.log1p(gamma * np.expm1(delta * v))
+    seen = _log_mixed(log_gamma - log_without, delta * v)
+    alone = _log_mixed(log_gamma, delta * v)
     terms = log_without + _log_gap(seen, order), _log_gap(alone, 1 - order)
     return float(np.logaddexp.reduce(log_density + np.logaddexp(*terms)))
+
+
+def _log_mixed(log_rate: np.ndarray | float, x: np.ndarray) -> np.ndarray:
+    """log(1 + γ(e^x − 1)) for x >= 0, by e^{−x} where e^x is large."""
+    near = np.log1p(np.exp(log_rate) * np.expm1(np.minimum(x, 1)))
+    far = log_rate + x + np.log1p((np.exp(-log_rate) - 1) * np.exp(-x))
+    mixed: np.ndarray = np.where(x < 1, near, far)
+    return mixed
 
 
 def _log_gap(x: np.ndarray, a: float) -> np.ndarray:
     """log f_a(e^x) for x >= 0, by its series where that is small."""
     series = np.zeros_like(x)
+    small = np.minimum(x, _SMALL / max(abs(a), 1.0))
     for k in range(_TERMS + 1, 1, -1):
-        series = series * x + (a**k - a) / math.factorial(k)
+        series = series * small + (a**k - a) / math.factorial(k)
     most = max(a, 1.0)
     scaled = np.exp((a - most) * x) - (1 - a) * np.exp(-most * x) - a * np.exp((1 - most) * x)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(
-            max(abs(a), 1.0) * x < _SMALL, np.log(series) + 2 * np.log(x), most * x + np.log(scaled)
-        )
+    with np.errstate(divide="ignore"):
+        far = most * x + np.log(np.maximum(scaled, 0))
+        gaps: np.ndarray = np.where(x <= small, np.log(series) + 2 * np.log(x), far)
+    return gaps

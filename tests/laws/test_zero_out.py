@@ -25,9 +25,11 @@ from symacct import (
     SubsampleWithoutReplacement,
     dp_sgd,
     from_json,
+    limits,
     parse,
     truncated_poisson,
 )
+from symacct.analysis import halves
 from symacct.kernel.claims import UNKNOWN
 from symacct.profile.pairs import products
 from symacct.theory.amplification.zeroed import two_steps
@@ -154,6 +156,19 @@ def test_the_bound_of_halves_is_between_its_ends(sigma, gamma, alpha):
     assert run.rdp(alpha, by="ZERO-OUT-GAUSSIAN-LOWER").lower <= bound.upper
     for other in ("ZERO-OUT-ALL", "ZERO-OUT-TWO-STEPS"):
         assert bound.lower <= run.rdp(alpha, by=other).upper
+
+
+@pytest.mark.parametrize(
+    ("order", "gamma", "delta"),
+    [(200, "1/1000000", 2), (200, "1/10", 1), ("10001/10000", "1/100", 1), (2, "1/2", 30)],
+)
+def test_what_steers_an_integral_of_halves_is_near_it(order, gamma, delta):
+    """So it says how many digits of the integral are asked, which may be e^80000."""
+    a, rate = Fraction(order), Fraction(gamma)
+    with np.errstate(over="raise", invalid="raise"), limits(seconds=5):
+        about = halves.log_halves(float(a), float(rate), float(delta))
+        proved = halves.halves(a, rate, Fraction(delta)).log()
+    assert about == pytest.approx(float(proved), abs=1e-9, rel=1e-12)
 
 
 def test_a_lower_bound_is_not_read_as_that_of_one_pair():
