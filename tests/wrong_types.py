@@ -159,7 +159,7 @@ GOOD = {
     "L": "1/50", "B": "inf", "kappa": "inf", "a": 2, "degrees": 3, "shape": 2, "rate": 3,
     "mean": 0, "scale": 1, "runs": laws.Poisson(3), "eta": 0, "variance": 1,
     "start": 1, "low": 0, "high": 1, "strategy": [[1]], "participations": 1, "separation": 1,
-    "steps": 3, "parties": 3, "dimension": 2, "contraction": "1/2", "diameter": 5,
+    "steps": 3, "times": 2, "parties": 3, "dimension": 2, "contraction": "1/2", "diameter": 5,
     "candidates": 3, "queries": 3, "count": 1, "b_threshold": 2, "b_query": 4,
     "sigma_threshold": 2, "sigma_query": 4,
 }  # fmt: skip
@@ -257,7 +257,7 @@ def exploring_calls():
         "dp_sgd": (
             symacct.dp_sgd,
             {"n": 100, "batch_size": 10, "noise_multiplier": 1, "epochs": 1, "sampling": "poisson",
-             "quantile_noise": 2},
+             "quantile_noise": 2, "times": 1},
         ),
         "band_mf": (
             symacct.band_mf,

@@ -401,12 +401,12 @@ def test_a_delta_of_too_many_digits_has_no_certificate(sigma, conversion):
 @pytest.mark.parametrize(
     ("m", "is_proved"),
     [
-        (Gaussian("1e-3"), {"1e-5"}),
-        (Gaussian("1/20"), {"1e-5", "1e-100"}),
-        (PureDP(500), {"1e-5"}),
-        (20 * PureDP(25), {"1e-5"}),
-        (PureDP(1000), {}),
-        (Gaussian("1e-3") + PureDP(1), {"1e-5"}),
+        (Gaussian("1e-3"), ("1e-5",)),
+        (Gaussian("1/20"), ("1e-5", "1e-100")),
+        (PureDP(500), ("1e-5",)),
+        (20 * PureDP(25), ("1e-5",)),
+        (PureDP(1000), ()),
+        (Gaussian("1e-3") + PureDP(1), ("1e-5",)),
     ],
     ids=lambda x: repr(x)[:40],
 )
