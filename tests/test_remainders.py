@@ -34,8 +34,10 @@ STEERING = {
     "baselines.result:sums and searches": ["in: weight, total, tiny", "total * tiny \u2192"],
     # The logarithm of a negative cosine is none either.
     "analysis.triangles:nodes of a lattice": ["turned < arb.pi() or angle < arb.pi()"],
-    # Which digit is the last; how much is summed; more is said to be left out than is.
+    # Which digit is the last; how much is summed; more is said to be left out than is; what is
+    # not summed at all is far below the least chance, to which it is rounded up.
     "operations.thresholded:the chance that a key of one user shows": [
+        "in: return up_to(whole)",
         "in: exponent = _exponent(",
         "in: last = max(noise.outcomes(",
         "need *= 2",

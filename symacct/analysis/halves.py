@@ -146,7 +146,12 @@ def _beyond(a: arb, delta: arb, top: arb) -> arb:
 
 
 def log_halves(order: float, gamma: float, delta: float) -> float:
-    """About log A(α) in float64, by Gauss's rule on panels; nothing is proved."""
+    """About log A(α) in float64, by Gauss's rule on panels; nothing is proved.
+
+    NaN for a rate that is 0 or 1 in float64.
+    """
+    if not 0 < gamma < 1:
+        return math.nan
     top = order * delta + _REACH
     panels = math.ceil(top / (_PANEL * min(1.0, 1 / delta)))
     nodes, weights = legendre_floats(_POINTS)

@@ -16,15 +16,7 @@ from symacct.kernel.exact import Exact, Numeric, exact, sympy, text, typed_value
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import positive, probability, whole
 from symacct.kernel.sums.balls import up_to
-from symacct.mechanisms import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    ScalarGaussian,
-    Skellam,
-    VectorLaplace,
-)
+from symacct.mechanisms import DiscreteLaplace, Gaussian, VectorLaplace
 from symacct.mechanisms.integer_noise import IntegerNoise, LatticeNoise
 from symacct.operations.failing import Failing
 from symacct.operations.postprocess import PostProcess
@@ -43,16 +35,8 @@ _FIRST_NATS = 64.0
 _NO_BITS = 4096
 #: What of a tail is not summed is a share of at most 2^−_REST_BITS of it.
 _REST_BITS = 160
-#: Noise of one sum whose tail is known. Others may be no noise of one sum, as a subclass is not.
-_KINDS = (
-    Gaussian,
-    ScalarGaussian,
-    Laplace,
-    VectorLaplace,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Skellam,
-)
+#: Noise of one sum has these two parameters beside its law's kind: its scale and this one.
+_SENSITIVITY = "sensitivity"
 _PREMISE = (
     "each user has at most {keys} and adds at most {contribution} to the sum of each, in absolute "
     "value; each sum has noise of its own; the sum of a key that some user has is released if with "
@@ -77,8 +61,8 @@ def thresholded(
     most `contribution` to each sum. So keys that only one user has show with probability at most
     d = 1 − (1 − P[c + Z > τ])^k, and this bounds the rest by noise on k sums. The result is
     `Failing` of that noise with d, rounded up at the 40th digit, and an upper bound for users who
-    are added or removed. `noise` is that of one sum: Gaussian, Laplace, or on whole numbers
-    DiscreteGaussian, DiscreteLaplace or Skellam, with its own sensitivity left at 1. `threshold`
+    are added or removed. `noise` is that of one sum: Gaussian, Laplace, or one on whole numbers
+    such as DiscreteLaplace, with its own sensitivity left at 1. `threshold`
     and `contribution` are in the units of its scale. `calibrate_thresholded` finds the threshold
     and the noise for (ε, δ). Raises DomainError. ε(α) is infinite, and ε of (ε, δ) is in nats.
     Source: docs/proofs/conversions.md, Lemma thresholded.
@@ -158,15 +142,25 @@ def of_one_sum(
 ) -> tuple[int, Fraction]:
     """The numbers of keys and of what a user adds to one; DomainError for other noise."""
     node = as_node(noise, f"{name}, noise")
-    if type(node) not in _KINDS or node.fields()["sensitivity"] != 1:
+    if not _is_of_one_sum(node) or node.fields()[_SENSITIVITY] != 1:
         raise DomainError(
             f"{name}, noise: found {echo(noise)}, needed noise of one sum at sensitivity 1, such "
-            "as Laplace(2): Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace or Skellam"
+            "as Laplace(2): Gaussian, Laplace, or one on whole numbers"
         )
     moved = _rational(positive(contribution, f"{name}, contribution"), f"{name}, contribution")
     if isinstance(node, IntegerNoise):
         moved = Fraction(whole(moved, f"{name}, contribution", least=1))
     return whole(keys, f"{name}, keys", least=1), moved
+
+
+def _is_of_one_sum(node: Node) -> bool:
+    """Is it noise with a scale and a sensitivity, whose tail is known?
+
+    A kind of Gaussian noise with other parameters is that of several queries.
+    """
+    lattice = isinstance(node, DiscreteLaplace | LatticeNoise)
+    known = lattice or isinstance(node, Gaussian | VectorLaplace)
+    return known and len(node.fields()) == 2 and _SENSITIVITY in node.fields()
 
 
 def _without_symbols(noise: Node, name: str) -> None:

@@ -536,6 +536,8 @@ _FORMS: tuple[tuple[Callable[[Part], bool], Callable[[Runs, bool], Value | None]
 
 #: A value of so many digits that does not tell whether it is above a bound is taken for that.
 _TELLING_DIGITS = 40
+#: More bits than these are not tried for it, as a value of many runs then takes minutes.
+_MOST_TELLING_BITS = 1024
 
 
 @dataclass(eq=False)
@@ -568,7 +570,7 @@ class ClosedForm:
 
         More are tried where cancelling took all digits: a D(0) may be of any size.
         """
-        for bits in precisions(0):
+        for bits in itertools.takewhile(lambda bits: bits <= _MOST_TELLING_BITS, precisions(0)):
             with ctx.workprec(bits):
                 value, most = self.value(y()), bound()
                 answer, known = decided(value, most), accuracy(value)

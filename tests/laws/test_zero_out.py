@@ -271,6 +271,6 @@ def test_noise_on_all_of_the_data_is_read_for_whichever_relation():
     assert str(answer.claim.adjacency) == "zero_out"
     assert "zeroed out adds nothing" in answer.statement()
     with pytest.raises(AdjacencyError):
-        RandomAllocation(Gaussian(2), 9, "replace_one")
+        RandomAllocation(Gaussian(2), 9, adjacency="replace_one")
     with pytest.raises(AdjacencyError, match="found add_remove and zero_out together"):
-        RandomAllocation(Gaussian(2), 9, "zero_out") + RandomAllocation(Gaussian(2), 9)
+        RandomAllocation(Gaussian(2), 9, adjacency="zero_out") + RandomAllocation(Gaussian(2), 9)
