@@ -29,12 +29,16 @@ _UNIT, _ELEMENTARY = 2.0**-53, 8
 _LONGEST = 512
 #: A product of two masses and a share takes so many roundings, and those that nobody counts.
 _FEW = 8
-#: A mass below this is raised to it above, and left out below: products stay in float64's range.
+#: A mass below this is moved to 0 above, and left out below: products stay in float64's range.
 _TINY = 1e-100
+#: What such masses have for a mean is off by less than this where it is below float64's range.
+_UNDERFLOW = 1e-200
 #: A share of a mass that goes to the upper node is at least this.
 _TINY_SHARE = 1e-60
 #: Masses that are moved at an end are raised by this share, for the roundings of their sum.
 _RAISED = 1 + 1e-9
+#: Losses up to 2^10 are off by less than this in float64: what is farther from y is on its side.
+_NEAR = 1e-9
 #: Places of shares closer to a node than float64 tells are taken in balls of so many bits.
 _BITS = 160
 #: Roundings may add up to so many units: 2^{−13} of a mass.
@@ -96,10 +100,10 @@ class Between:
     def call(self, y: float) -> tuple[float, float]:
         """Bound E(S/t − e^y)₊ from below and from above, t = `count`."""
         losses = self.losses
-        kept = max(int(np.searchsorted(losses, y)) - 1, 0)
+        kept = int(np.searchsorted(losses, y - _NEAR))
         masses, rise = self.above.masses[kept:], np.maximum(np.expm1(losses[kept:] - y), 0.0)
         grown = math.exp(y)
-        whole = float(masses @ (1 + rise)) * grown
+        whole = float(masses @ np.exp(losses[kept:] - y)) * grown
         units = self.above.units + len(losses) + self._units(y)
         high = float(masses @ rise) * grown + 2 * units * _UNIT * whole
         high += self.above.beyond / self.count
@@ -113,7 +117,7 @@ class Between:
     def put(self, y: float) -> tuple[float, float]:
         """Bound E(1 − e^y S/t)₊ from below and from above, t = `count`."""
         losses = self.losses
-        kept = int(np.searchsorted(losses, -y)) + 1
+        kept = int(np.searchsorted(losses, -y + _NEAR))
         masses, rise = self.above.masses[:kept], np.maximum(-np.expm1(losses[:kept] + y), 0.0)
         units = self.above.units + len(losses) + self._units(y)
         high = float(masses @ rise) + 2 * units * _UNIT * float(masses.sum()) + self.above.zero
@@ -140,6 +144,19 @@ class Between:
         off = 4 * self.below.units * _UNIT * (1 if is_call else -1)
         p, q = self.below.moments[kept] / self.count, self.below.masses[kept]
         return p * (1 - off), q * (1 + off), np.log(p / q) - 2 * off
+
+    # Proved in docs/proofs/allocations.md, Lemma ratio-composition.
+    def left_out(self, is_call: bool, lost: float) -> float:
+        """Bound by how much D exceeds the profile of `outcomes_above`, less P(L = ∞).
+
+        For E(1 − aS/t)₊ that mass is at least `lost`, and part of the one at 0.
+        """
+        raised = _RAISED * (1 + 4 * self.above.units * _UNIT)
+        if is_call:
+            return self.above.beyond / self.count * raised
+        nearest = float(self.losses[self.above.masses > 0][0])
+        short = self.above.short / self.count * math.exp(-nearest)
+        return max(self.above.zero * raised - lost, 0.0) * raised + short * raised
 
     @property
     def blur(self) -> float:
@@ -189,7 +206,8 @@ def single(
     for k, mass, moment in groups:
         kept[:, k - low] += mass, moment, 1
     under = Below(low, kept[0], kept[1], _FEW + int(kept[2].max()))
-    return Above(first, masses, *ends, _FEW + int(counts.max())), _told(under)
+    over = Above(first, masses, *ends, _FEW + int(counts.max()))
+    return _without_tiny(over, log_start, step), _told(under)
 
 
 def check_nodes(count: float) -> None:
@@ -416,7 +434,7 @@ def _range(a: Above | Below, b: Above | Below, nodes: np.ndarray, finer: int) ->
 def _cut_above(law: Above, log_start: float, step: float, rare: float) -> Above:
     """Move what hardly counts: at the near end to 0 and the first node, at the far one to the last.
 
-    Masses in between that are too small for products are raised.
+    Masses in between that are too small for products go to 0.
     """
     x = np.exp(log_start + step * law.places)
     before, moments = np.cumsum(law.masses), law.masses * x
@@ -429,9 +447,23 @@ def _cut_above(law: Above, log_start: float, step: float, rare: float) -> Above:
     masses[0] += float((law.masses[:first] * shares).sum()) * _RAISED
     masses[-1] += float(law.masses[last + 1 :].sum()) * _RAISED
     beyond = law.beyond + float(moments[last + 1 :].sum()) * _RAISED
-    masses = np.where((masses > 0) & (masses < _TINY), _TINY, masses)
+    units = law.units + _FEW
+    kept = Above(law.first + first, masses, zero, beyond * _RAISED, law.short, units)
+    return _without_tiny(kept, log_start, step)
+
+
+# Proved in docs/proofs/allocations.md, Lemmas sums-of-ratios and ratio-floats.
+def _without_tiny(law: Above, log_start: float, step: float) -> Above:
+    """Move masses too small for products to 0, and raise the one at 0 where it is."""
+    masses, zero, beyond = law.masses, law.zero, law.beyond
+    tiny = (masses > 0) & (masses < _TINY)
+    if tiny.any():
+        moved = masses[tiny] * np.exp(log_start + step * law.places[tiny])
+        beyond = (beyond + float(moved.sum())) * _RAISED + _UNDERFLOW
+        zero += float(masses[tiny].sum()) * _RAISED
+        masses = np.where(tiny, 0.0, masses)
     zero = max(zero * _RAISED, _TINY) if zero else 0.0
-    return Above(law.first + first, masses, zero, beyond * _RAISED, law.short, law.units + _FEW)
+    return replace(law, masses=masses, zero=zero, beyond=beyond)
 
 
 def _cut_below(law: Below, rare: float) -> Below:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -113,3 +114,29 @@ def test_a_place_that_floats_do_not_tell_is_shared_by_balls():
 def test_too_many_nodes_are_refused():
     with pytest.raises(PrecisionError, match="nodes of a sum of ratios"):
         sums([(0.5, 1e-9), (0.5, 2.0)], 2, 2.0**-14)
+
+
+def test_masses_whose_products_no_float_tells_are_counted():
+    tiny = [(0, 1.0), (4000, 1e-200)]
+    law = Sums(
+        0.0,
+        ratio_sums.single(0.0, 2.0**-6, tiny, (0.0, 0.0, 0.0), [(1.0, 1.0, 0.0)]),
+        lambda n: 2.0**-6,
+        1e-300,
+    ).of(2)
+    moved = 1e-200 * math.exp(4000 * 2.0**-6)
+    assert law.above.zero >= 1e-100
+    assert 2 * moved <= law.above.beyond <= 3 * moved
+    assert law.above.masses[law.above.masses > 0].min() >= 1e-100
+
+
+def test_beyond_all_places_only_what_was_moved_counts():
+    law = sums([(0.5, 0.3), (0.5, 1.7)], 2, 2.0**-6)
+    assert law.call(100.0)[1] <= law.above.beyond
+
+
+def test_what_is_left_out_counts_for_its_roundings():
+    law = sums([(0.5, 0.3), (0.5, 1.7)], 2, 2.0**-6)
+    rough = replace(law, above=replace(law.above, beyond=1.0, zero=1.0, short=0.0, units=2**40))
+    assert rough.left_out(True, 0.0) >= 0.5 * (1 + 2.0**-12)
+    assert rough.left_out(False, 1.0) >= 2.0**-12

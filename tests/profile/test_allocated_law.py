@@ -140,6 +140,13 @@ def test_densities_that_are_normal_have_the_profile_of_gaussian_noise():
     assert exact.lower <= found.upper
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_loss_beyond_floats_has_a_small_value(reverse):
+    masses = (Fraction(1, 2), Fraction(1, 4)), (Fraction(1, 2), Fraction(3, 4))
+    found = value(AllocatedLaw(Atoms(masses), 3), 800, reverse)
+    assert found.lower() <= 0 <= found.upper() < 1e-12
+
+
 # --- what is asked of a mechanism
 
 

@@ -68,6 +68,8 @@ _HALVINGS = 40
 _RAISED = 1 + 2.0**-30
 #: Losses of one run farther than this are refused by a PrecisionError: products must not overflow.
 _FARTHEST = 128.0
+#: D falls beyond this loss, where float64 has no e^y: its upper bound there is that at this one.
+_LARGEST = 512.0
 #: The far ends of a loss are estimated by a grid of so many steps, and the near end of a sum of
 #: ratios by so many deviations.
 _STEPS_OF_ENDS, _DEVIATIONS = 2**9, 10.0
@@ -148,6 +150,8 @@ class AllocatedLaw(AllocationLoss):
 
     def _ends(self, y: float, reverse: bool, fineness: int) -> tuple[float, float]:
         """Bound D(y), less P(L = ∞) of the exchanged pair, from below and from above."""
+        if y > _LARGEST:
+            return 0.0, self._ends(_LARGEST, reverse, fineness)[1]
         low, high = 0.0, math.inf
         for need in _NEEDS if ctx.prec > _SHALLOW_BITS else _NEEDS[:1]:
             law = _between(self.run, self.steps, fineness, need)
@@ -187,11 +191,9 @@ def laid(allocation: AllocationLoss, count: int, reverse: bool, need: float) -> 
         law.outcomes_above(),
         law.outcomes_below(not reverse),
     )
-    left_out = law.above.beyond / law.count
+    lost = float(BALL.number(allocation.mass_at_infinity(reverse)).lower())
+    left_out = law.left_out(not reverse, lost)
     if reverse:
-        lost = float(BALL.number(allocation.mass_at_infinity(True)).lower())
-        left_out = max(law.above.zero - lost, 0.0)
-        left_out += law.above.short / law.count * math.exp(-float(losses[0]))
         above, below = _Outcomes(q, -losses), _Outcomes(q_below, -losses_below)
     else:
         above, below = _Outcomes(q * np.exp(losses), losses), _Outcomes(p_below, losses_below)
@@ -199,7 +201,7 @@ def laid(allocation: AllocationLoss, count: int, reverse: bool, need: float) -> 
     return grids.LaidLaw(
         count,
         ends,
-        partial(above.on_nodes, law.blur, left_out * _RAISED),
+        partial(above.on_nodes, law.blur, left_out),
         below=partial(below.on_nodes, law.blur, None),
     )
 
