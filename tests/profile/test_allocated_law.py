@@ -140,6 +140,14 @@ def test_densities_that_are_normal_have_the_profile_of_gaussian_noise():
     assert exact.lower <= found.upper
 
 
+def test_a_ratio_that_may_be_0_has_a_value_of_1_at_most():
+    masses = (Fraction(0), Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 4))
+    masses += ((Fraction(1, 2), Fraction(1, 2)),)
+    found = value(AllocatedLaw(Atoms(masses), 6), 0.25, True)
+    assert found.overlaps(value(Atoms(masses).allocated(6), 0.25, True, 128))
+    assert found.upper() < 1 + 1e-6
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_loss_beyond_floats_has_a_small_value(reverse):
     masses = (Fraction(1, 2), Fraction(1, 4)), (Fraction(1, 2), Fraction(3, 4))

@@ -152,7 +152,7 @@ class AllocatedLaw(AllocationLoss):
         """Bound D(y), less P(L = ∞) of the exchanged pair, from below and from above."""
         if y > _LARGEST:
             return 0.0, self._ends(_LARGEST, reverse, fineness)[1]
-        low, high = 0.0, math.inf
+        low, high = 0.0, 1.0
         for need in _NEEDS if ctx.prec > _SHALLOW_BITS else _NEEDS[:1]:
             law = _between(self.run, self.steps, fineness, need)
             ends = law.put(y) if reverse else law.call(y)
