@@ -25,7 +25,7 @@ from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.normal_mixtures import FloatMixture, NormalMixtures
+from symacct.profile.losses.normal_mixtures import FloatMixture, FloatPair, NormalMixtures
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
@@ -347,3 +347,18 @@ def test_the_log_of_a_mixture_is_within_its_error(seed):
             )
             lost = arb(sum(map(arb, weights.tolist()), arb(0)) - 1)  # of the weights in float64
             assert abs(arb(value) - truth.log()) <= unit * 2.0**-53 + abs(lost) / truth, (at, value)
+
+
+def test_places_that_change_their_order_cost_what_is_between_them(monkeypatch):
+    """The place of one node is too far and that of the next too near, as is said of both."""
+    losses, off = np.array([-1.05, -0.05, 0.95]), np.array([0.0, 0.1, -1.0])
+    part = NormalMixtures(((F(1), 1),), ALONE, F(1, 10**4))
+
+    def places(pair: FloatPair, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.clip((asked + off) / 0.01 + 0.005, pair.low, pair.high), np.abs(off)
+
+    monkeypatch.setattr(FloatPair, "places", places)
+    found = part.in_floats(False, 0.0).beyond(losses)
+    for loss, p, q in zip(losses.tolist(), found.p.tolist(), found.q.tolist(), strict=True):
+        true = float(part.hockey_stick(arb(loss), False).upper())
+        assert true - (p - math.exp(loss) * q) <= found.short

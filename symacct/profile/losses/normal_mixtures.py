@@ -604,10 +604,11 @@ def mixture_tails(
 def _misplaced(losses: Floats, beyond: Floats, off: Floats) -> float:
     """Bound what nodes lose that are `off` their losses: at one of them, and at all that stand by.
 
-    What is on the wrong side of a place is beyond the node before, where no place is off by a step.
+    What is on the wrong side of a place is beyond the node before, where no place is off by half a
+    step, so that places rise as their losses do.
     """
     lost = np.expm1(2 * off)
-    if not (len(losses) > 1 and off.max() <= losses[1] - losses[0]):
+    if not (len(losses) > 1 and 2 * off.max() <= losses[1] - losses[0]):
         return float(2 * lost.max())
     before = np.concatenate([[1.0], beyond[:-1]])
     return float((lost * before).max() + lost @ np.maximum(before - beyond, 0.0))
