@@ -274,3 +274,12 @@ def test_noise_on_all_of_the_data_is_read_for_whichever_relation():
         RandomAllocation(Gaussian(2), 9, adjacency="replace_one")
     with pytest.raises(AdjacencyError, match="found add_remove and zero_out together"):
         RandomAllocation(Gaussian(2), 9, adjacency="zero_out") + RandomAllocation(Gaussian(2), 9)
+
+
+@pytest.mark.parametrize("mechanism", [Laplace(2), PureDP("1/2")])
+def test_a_zeroed_record_has_no_larger_loss_than_without_a_sample(mechanism):
+    """Two steps are twice as far apart, and end at 0.93; one step bounds the sample too."""
+    run = fixed(mechanism, "9/10", "zero_out")
+    assert run.epsilon(0, conversion="exact", digits=8).epsilon.upper <= 0.5
+    assert run.delta("1/2", conversion="exact", digits=8).delta.upper == 0
+    assert run.delta("49/100", conversion="exact", digits=8).delta.lower > 0

@@ -146,12 +146,13 @@ class ZeroedBound(Zeroed):
         return self.two.sampled(self.gamma).float_moments(orders)
 
     def largest(self, reverse: bool) -> arb:
-        """Bound the largest loss: beyond the losses of both pairs nothing is left."""
-        ends = [self.one] if reverse else [self.one, self.two]
-        most = BALL.maximum(*(part.largest(False) for part in ends))
-        return (BALL.number(self.gamma) * most.expm1()).log1p() if most.is_finite() else most
+        """Bound the largest loss, beyond which the smaller of both bounds is 0."""
+        near = self.one.largest(False)
+        most = near if reverse else near.max(self.two.largest(False))
+        if not most.is_finite():
+            return near
+        return (BALL.number(self.gamma) * most.expm1()).log1p().min(near)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
-        """Return γ times that of the pairs."""
-        ends = [self.one] if reverse else [self.one, self.two]
-        return self.gamma * max(part.mass_at_infinity(False) for part in ends)
+        """Return γ times that of one step."""
+        return self.gamma * self.one.mass_at_infinity(False)
