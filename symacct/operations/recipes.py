@@ -294,8 +294,10 @@ def dp_sgd(
     If the clipping norm is adapted to a quantile of the gradients' norms, a step also releases how
     many gradients of the batch are below the norm, with noise. `quantile_noise` is the standard
     deviation of that noise over how much one record moves the count: ½ if the summands are −½ and
-    ½, and 1 if they are 0 and 1. Both noises together are one of σ^−2 + quantile_noise^−2
-    (docs/proofs/allocations.md, Lemma two-noises).
+    ½, and 1 if they are 0 and 1; then a result that is called exact is only a bound for a record
+    that is replaced or drawn with replacement. A record that is zeroed out has to add 0 to the
+    count, although a gradient of 0 is below the norm. Both noises together are one of σ^−2 +
+    quantile_noise^−2 (docs/proofs/allocations.md, Lemma two-noises).
 
     For a person who has up to k of the records write `GroupPrivacy(run, k)`, and for N runs on the
     same data N·`run`. Raises DomainError. ε(α) is in nats.
@@ -652,8 +654,9 @@ def sample_with_replacement(
     `baselines.with_replacement` is a bound for many steps, for larger batches and for a replaced
     record. If the records are drawn with unequal weights, `largest_share` is the probability that a
     draw is the most likely record, by which all are bounded; no record's weight may depend on the
-    others, and the share holds for the larger dataset (Lemma heaviest-record). `adjacency` names
-    the neighbours. ε(α) is in nats. Raises DomainError, LimitError.
+    others, and the share holds for the larger dataset, of each step of a group too, as without the
+    most likely record all others are more likely (Lemma heaviest-record). `adjacency` names the
+    neighbours. ε(α) is in nats. Raises DomainError, LimitError.
 
     >>> from symacct import Gaussian
     >>> print(sample_with_replacement(Gaussian(4), 1000, 10).rdp(2, digits=6))
