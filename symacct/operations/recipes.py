@@ -693,8 +693,8 @@ def moved_by_draws(
     """Noise moved by jΔ with the j-th weight, against the noise or its mirror image.
 
     For add/remove it is exact, and P is the law with the record; for a replaced record it is a
-    bound. The weights are positive and sum to 1. DomainError for other noise than Gaussian on one
-    query, AdjacencyError for another relation.
+    bound. The weights sum to 1, and some may be rounded down to 0. DomainError for other noise than
+    Gaussian on one query, AdjacencyError for another relation.
     """
     if not isinstance(noise, Gaussian) or not noise.is_one_query:
         raise DomainError(
@@ -706,11 +706,12 @@ def moved_by_draws(
             f"{_NAME}: found adjacency {relation}, needed 'add_remove' or 'replace_one'"
         )
     variance = exact(noise.sigma**2)
-    moves = [j * noise.sensitivity for j in range(len(weights))]
-    P = NormalMixture(moves, weights, variance)  # noqa: N806
+    moves = [j * noise.sensitivity for j, weight in enumerate(weights) if weight]
+    positive_weights = [weight for weight in weights if weight]
+    P = NormalMixture(moves, positive_weights, variance)  # noqa: N806
     if relation == ADD_REMOVE:
         return DistributionPair(P, Normal(0, variance), ADD_REMOVE, "P", records)
-    other = NormalMixture([-x for x in moves], weights, variance)
+    other = NormalMixture([-x for x in moves], positive_weights, variance)
     return PostProcess(DistributionPair(P, other, REPLACE_ONE, records=records))
 
 

@@ -333,3 +333,12 @@ def test_a_share_is_that_of_equal_weights_or_costs_more():
 def test_a_share_that_no_largest_one_is(wrong):
     with pytest.raises(DomainError, match="largest_share"):
         sample_with_replacement(Gaussian(3), 50, 4, largest_share=wrong)
+
+
+def test_a_record_that_hardly_ever_is_not_drawn():
+    """P[J = 0] is far below the last digit of the other chances, and rounded down to 0."""
+    kept, lost = chances(2000, 104_000, 53)
+    assert kept[0] == 0
+    assert sum(kept) == 1
+    assert lost < Fraction(1, 2)
+    assert with_replacement("1/2", 200, 2000, 104_000).epsilon.lower > 0
