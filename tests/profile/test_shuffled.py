@@ -432,3 +432,15 @@ def test_what_is_not_known_is_refused_in_one_line():
     with pytest.raises(AssumptionError, match="only some of its laws"):
         shuffled(FiniteMechanism([[1, 0], ["1/2", "1/2"]]), 9).epsilon("1e-6", conversion="exact")
     assert shuffled(Gaussian(1), 9).rdp(2).upper == Gaussian(1).rdp(2).upper
+
+
+# --- numbers next to 0 and 1
+
+
+@pytest.mark.parametrize("pure", ["1e-8", "1e-10", "1e-20", "1e-40", 1, 5, 2000])
+def test_clones_of_laplace_noise_reach_its_largest_total_variation(pure):
+    """Of the ranges of total variations, the first one ends at 1 − e^{−Δ/2b} or above."""
+    with mpmath.workdps(80):
+        largest, p = -mpmath.expm1(-mpmath.mpf(pure) / 2), mpmath.exp(mpmath.mpf(pure))
+        own = mpmath.mpf(sympy.N(sympy.sympify(clones_of(Laplace(1 / Fraction(pure)))[0].own), 70))
+        assert own * (1 - 1 / p) >= largest * (1 - mpmath.mpf(10) ** -60)

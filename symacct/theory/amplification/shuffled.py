@@ -116,7 +116,7 @@ def _(law: AnyPure) -> list[Clones]:
 def _(law: LaplaceShift) -> list[Clones]:
     """Of Laplace noise on an interval of length Δ it is at most 1 − e^{−Δ/2b}."""
     half = math.exp(-float(law.shift) / 2)
-    share = (1 - half) * (1 + half**2) / (1 - half**2)
+    share = (1 + half**2) / (1 + half)  # (1−half)(p+1)/(p−1), 1/p = half², without differences
     scale = 2**_SHARE_BITS
     return list(_of_any(law.shift, Fraction(min(math.ceil(share * scale) + 1, scale), scale)))
 
