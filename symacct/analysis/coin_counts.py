@@ -25,9 +25,9 @@ def window(count: int, kept: arb) -> tuple[int, int]:
     the balls at present. It steers: callers bound the mass outside by 1 less what they have seen.
     """
     share, nats = float(kept.mid()), (BALL.bits + 2) * math.log(2)
-    if share >= 1:
+    if not kept < 1:
         return count, count
-    centre, variance = count * share, count * share * (1 - share)
+    centre, variance = count * share, count * share * float((1 - kept).mid())
     bernstein = nats / 3 + math.sqrt(nats**2 / 9 + 2 * nats * variance)
     width = min(math.sqrt(count * nats / 2), bernstein)
     return max(0, math.floor(centre - width)), min(count, math.ceil(centre + width))

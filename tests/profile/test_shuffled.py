@@ -444,3 +444,10 @@ def test_clones_of_laplace_noise_reach_its_largest_total_variation(pure):
         largest, p = -mpmath.expm1(-mpmath.mpf(pure) / 2), mpmath.exp(mpmath.mpf(pure))
         own = mpmath.mpf(sympy.N(sympy.sympify(clones_of(Laplace(1 / Fraction(pure)))[0].own), 70))
         assert own * (1 - 1 / p) >= largest * (1 - mpmath.mpf(10) ** -60)
+
+
+@pytest.mark.parametrize("pure", ["1e-17", "1e-40"])
+def test_two_bits_next_to_fair_ones_cost_what_two_kinds_of_clones_do(pure):
+    """ε(2) is nearly that of 2/(1+e^ε) clones, which are almost sure to be there."""
+    node = shuffled(RandomizedResponse.of_epsilon(pure), 2)
+    assert math.isclose(node.rdp(2, 20).upper, float(pure) ** 2 / 2, rel_tol=1e-9)
