@@ -34,7 +34,7 @@ from symacct.analysis.coin_counts import Signs
 from symacct.export.description import describe
 from symacct.kernel.arithmetic.ball import precision
 from symacct.profile.losses.shuffled import ShuffledLoss, losses, losses_below
-from symacct.theory.amplification.shuffled import CloneCounts, Clones, Steps, clones_of
+from symacct.theory.amplification.shuffled import CloneCounts, Clones, Steps, _blocks, clones_of
 from tests import independent
 from tests.thinning import examples
 
@@ -451,3 +451,15 @@ def test_two_bits_next_to_fair_ones_cost_what_two_kinds_of_clones_do(pure):
     """ε(2) is nearly that of 2/(1+e^ε) clones, which are almost sure to be there."""
     node = shuffled(RandomizedResponse.of_epsilon(pure), 2)
     assert math.isclose(node.rdp(2, 20).upper, float(pure) ** 2 / 2, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize(("size", "least"), [(1, 10), (2, 11), (8, 10), (7, 14), (9, 1)])
+def test_the_least_of_counts_that_are_moved_together_falls(size, least):
+    """Others are counted for each, from few of them to many."""
+    counts = [(m, arb(1) / 40) for m in range(40, -1, -1)]
+    blocks = list(_blocks(counts, size, least))
+    lows = [ends[-1][0] for _, ends in blocks]
+    assert lows == sorted(lows, reverse=True)
+    assert all(m <= least + size for m, ends in blocks if len(ends) == 1) or size == 1
+    mean = sum((e * chance for _, ends in blocks for e, chance in ends), arb(0))
+    assert abs(mean - sum((m * chance for m, chance in counts), arb(0))) < 1e-12

@@ -425,8 +425,10 @@ def _blocks(
     """List (M, [(e, chance)]) of counts m, which fall: those e that m is moved to, its mean kept.
 
     They are the multiples of `size` on either side of m, first the larger one, M. Counts of at
-    most `least`, and all of them where the size is 1, are not moved.
+    most `least`, rounded up to a multiple, and all of them where the size is 1, are not moved. So
+    the least e of each M falls, too.
     """
+    least = -(-least // size) * size
     for place, block in groupby(counts, lambda one: (one[0] <= least, -(-one[0] // size))):
         if size == 1 or place[0]:
             yield from ((m, [(m, chance)]) for m, chance in block)
