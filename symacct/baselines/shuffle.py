@@ -7,7 +7,6 @@ answers tell no more of one person than (A + Δ, C − A + 1 − Δ) against (A 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import TypeAlias
@@ -29,7 +28,7 @@ from symacct.baselines.result import (
 from symacct.kernel import deadline
 from symacct.kernel.answer import Bound
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import ends_of, precision
+from symacct.kernel.arithmetic.ball import ends_of, floor, precision
 from symacct.kernel.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
 from symacct.kernel.errors import AssumptionError, DomainError, echo
 from symacct.kernel.exact import Numeric, Order
@@ -216,7 +215,7 @@ class _Clones:
     def _edges(self, c: int) -> list[int]:
         """The counts one of which is the first with P > e^ε Q: one or two, as far as balls tell."""
         edge = (c + 1) * self.share
-        return sorted({math.floor(float(x)) + 1 for x in ends_of(edge)})
+        return sorted({floor(x) + 1 for x in ends_of(edge)})
 
     def at(self, c: int) -> arb:
         """δ_c, c being the count asked before or one less."""

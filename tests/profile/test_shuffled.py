@@ -463,3 +463,15 @@ def test_the_least_of_counts_that_are_moved_together_falls(size, least):
     assert all(m <= least + size for m, ends in blocks if len(ends) == 1) or size == 1
     mean = sum((e * chance for _, ends in blocks for e, chance in ends), arb(0))
     assert abs(mean - sum((m * chance for m, chance in counts), arb(0))) < 1e-12
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_an_outcome_whose_loss_is_hardly_above_epsilon_counts(k):
+    """All answer the first value, which a float64 does not tell from the edge."""
+    odds = 2 + Fraction(1, 10**30)
+    node = Shuffled(response(k, odds), 3)
+    (truth,) = true_deltas(node.mechanism.laws, 3, [Fraction(2)])
+    assert truth > 0
+    with precision(500):
+        exact = arb(truth.numerator) / truth.denominator
+        assert not max(loss.hockey_stick(arb(2).log(), False) for loss in losses(node)) < exact

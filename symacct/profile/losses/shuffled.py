@@ -19,7 +19,7 @@ from flint import arb, ctx, fmpz
 from symacct.analysis.coin_counts import FairTail
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import ends_of
+from symacct.kernel.arithmetic.ball import ends_of, floor
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import up_to
@@ -209,7 +209,7 @@ class ClonesRow:
         edges = []
         for i in unsure.tolist():
             edge = arb(self.m) / 2 + pace * self.densities[i]
-            low, high = (math.floor(float(x)) + 1 for x in ends_of(edge))
+            low, high = (floor(x) + 1 for x in ends_of(edge))
             ks[i] = min(max(high, 0), self.m + 1)
             if low < high and 0 <= low <= self.m:
                 edges.append((low, i, i + 1, True))
