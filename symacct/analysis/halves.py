@@ -14,6 +14,7 @@ from flint import arb, ctx
 
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import (
     legendre,
@@ -25,6 +26,8 @@ from symacct.kernel.sums.balls import (
 
 #: A panel is so long, or turns e^{δv} so far, in halves; its ellipse's half axes sum to ρ halves.
 _HALF, _HALF_TURN, _ELLIPSE = 1.0, 0.5, 3.5
+#: An end is looked for up to so many deviations beyond αδ, where e^{−x²/2} is below 2^−700000.
+_MOST_DEVIATIONS = 1000
 #: Nodes of a panel are a multiple of this.
 _FEWEST = 8
 #: In float64 a panel has so many of Gauss's nodes, is so many deviations long, or so much of δ.
@@ -131,9 +134,11 @@ def _gap(t: arb, a: arb) -> arb:
 def _top(a: arb, delta: arb, tolerance: arb) -> arb:
     """A point beyond which the integral is below the tolerance."""
     top = (a * delta + 1).mid()
-    while not _beyond(a, delta, top) < tolerance:
+    for _ in range(_MOST_DEVIATIONS):
+        if _beyond(a, delta, top) < tolerance:
+            return top
         top = (top + 1).mid()
-    return top
+    raise PrecisionError(f"found no end of an integral within {_MOST_DEVIATIONS} deviations")
 
 
 def _beyond(a: arb, delta: arb, top: arb) -> arb:

@@ -52,6 +52,9 @@ TAME = Fraction(1, 10**6)  # which a distance to be compared may be up to
 WITHOUT_A_RATE = {"VEH14-T13", "ZERO-OUT-ALL"}
 #: Of a slack that it does without at γ = 1, where all triangles are worth the same.
 SLACK = {"TRIPLE-GAUSSIAN-NEAR"}
+#: Leaves whose own curve at a real order may be above a chord of that at whole ones, which a sample
+#: is bounded by.
+ABOVE_A_CHORD = {"SparseVector"}
 
 #: The leaves that each theorem applies to.
 APPLIES = {
@@ -113,7 +116,8 @@ def test_an_answer_at_an_end_is_what_those_next_to_it_come_to(kind, base, data):
         assert most.lower <= everything.upper
         moved = GAP * reach(node.mechanism, alpha)
         if moved < TAME:
-            check_next_to(everything, most, moved)
+            if base not in ABOVE_A_CHORD or not isinstance(alpha, Fraction):
+                check_next_to(everything, most, moved)
             if little.upper < INFINITY:
                 jumps = bool(set(little.claim.theorems) & WITHOUT_A_RATE)
                 check_next_to(nothing, little, moved, both=not jumps)
