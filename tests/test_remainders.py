@@ -37,7 +37,10 @@ STEERING = {
     # Which digit is the last; how much is summed; more is said to be left out than is; what is
     # not summed at all is far below the least chance, to which it is rounded up.
     "operations.thresholded:the chance that a key of one user shows": [
-        "in: return up_to(whole)",
+        "in: end = noise.outcomes(",
+        "in: if least > end",
+        "in: whole = noise.left_out(",
+        "in: if whole < arb(2)",
         "in: exponent = _exponent(",
         "in: last = max(noise.outcomes(",
         "need *= 2",

@@ -18,6 +18,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Claim, Kind, Proof, Source
 from symacct.kernel.conversion import Memory, WholeProfile, state
+from symacct.kernel.deadline import Budget, nothing_in_time, remaining
 from symacct.kernel.errors import (
     AssumptionError,
     DomainError,
@@ -102,8 +103,8 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     """Bound ε(δ) or δ(ε) from below by the profile of what post-processing leaves of the node.
 
     `given` is the other number. Where all runs have no such digits, the bound is the largest of one
-    run of each part and of all runs to 2 digits. Samples of fixed size also ask three means. Errors
-    are raised where even single runs refuse.
+    run of each part and of all runs to 2 digits. Samples of fixed size also ask three means. Each
+    way has half of the question's time that is left. An error is raised where all refuse.
     """
     claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(SOURCE,))
 
@@ -118,12 +119,25 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
         or _exact_products(node)
         or products_below(node)
     )
-    try:
-        bounds = [ask(below, digits)]
-    except (AssumptionError, PrecisionError, LimitError):
-        bounds = [ask([product], digits) for product in single_runs(below)]
-        with suppress(AssumptionError, PrecisionError, LimitError):
-            bounds.append(ask(below, _FEW_DIGITS))
+    bounds: list[Enclosure] = []
+    refusal: Exception | None = None
+
+    def add(products: list[Product], digits: int) -> None:
+        nonlocal refusal
+        try:
+            bound = Budget(remaining()).ask(Fraction(1, 2), lambda: ask(products, digits))
+        except (AssumptionError, PrecisionError, LimitError) as error:
+            refusal = error
+        else:
+            bounds.extend([] if bound is None else [bound])
+
+    add(below, digits)
+    if not bounds:
+        for product in single_runs(below):
+            add([product], digits)
+        add(below, _FEW_DIGITS)
+    if not bounds:
+        raise refusal or nothing_in_time("lower bound")
     if triangles := triangles_below(node):
         with suppress(PrecisionError, LimitError):
             bounds.append(ask(triangles, digits))

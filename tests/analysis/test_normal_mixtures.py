@@ -336,7 +336,8 @@ def test_the_event_is_the_pair_it_documents():
     node = from_dp_event(event(1.5, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25]))
     P = laws.NormalMixture([0, 1, 2], ["1/2", "1/4", "1/4"], "9/4")
     assert node is DistributionPair(P, laws.Normal(0, "9/4"), "add_remove", with_record="P")
-    assert from_dp_event(event(1.5, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25]), "replace_special") is node
+    zeroed = from_dp_event(event(1.5, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25]), "replace_special")
+    assert zeroed is DistributionPair(P, laws.Normal(0, "9/4"), "zero_out", with_record="P")
     assert from_dp_event(event(1.5, [0.0], [1.0])) is Compose()
     assert from_dp_event(event(1.5, [0, 0], [0.5, 0.5])) is Compose()
     with pytest.raises(AdjacencyError, match="found replace_one"):

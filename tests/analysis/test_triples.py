@@ -391,7 +391,7 @@ def test_one_dimension_is_claimed_only_where_it_is_declared():
 
 
 def test_an_open_relation_is_no_relation():
-    with pytest.raises(AdjacencyError, match="needed 'add_remove' or 'replace_one'"):
+    with pytest.raises(AdjacencyError, match="needed 'add_remove', 'replace_one' or 'zero_out'"):
         PoissonSubsample(Gaussian(5), "1/10", "either")
 
 

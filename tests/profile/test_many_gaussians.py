@@ -51,7 +51,7 @@ def one_by_one(runs, line, need):
     st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5), Fraction(40)]),
     RATES,
     ORDERS,
-    st.floats(0, 40),
+    st.floats(0, 40).map(lambda t: round(t, 6)),
     st.integers(0, 20),
     st.lists(st.integers(1, 9), min_size=1, max_size=3),
     st.floats(2, 60),

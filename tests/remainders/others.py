@@ -60,7 +60,11 @@ def a_chance_rounded_up(m):
             yield tail, mp.fsum(masses[60 + least :]) / mp.fsum(masses)
     for least in (1, 3, 8):
         yield m._from(DiscreteLaplace(2), least), mp.exp(-mp.mpf(least) / 2) / (1 + mp.exp(-0.5))
-    m._REST_BITS = 22
+    m._NO_BITS = 3  # of tails that are far out nothing is summed
+    masses = [mp.exp(-mp.mpf(k * k) / 8) for k in range(-60, 61)]
+    for least in (8, 10, 12):
+        yield m._from(DiscreteGaussian(2), least), mp.fsum(masses[60 + least :]) / mp.fsum(masses)
+    m._NO_BITS, m._REST_BITS = 4096, 22
     m.doubled = lambda bits: [8, 16]
     for gap, keys in ((Fraction(3), 1), (Fraction(1), 5), (Fraction(10), 3)):
         p = mp.exp(-number(gap) / 2) / 2
