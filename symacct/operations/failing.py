@@ -13,7 +13,7 @@ from symacct.kernel.claims import AttainedBy
 from symacct.kernel.epsilon_delta import Failures, FailuresOf, failures_of
 from symacct.kernel.exact import Exact, Numeric, exact, expression, sympy, typed_value
 from symacct.kernel.node import Node, as_node
-from symacct.kernel.operation import Operation
+from symacct.kernel.operation import Compose, Operation
 from symacct.kernel.parameters import probability
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.mechanisms import ApproximateDP, PureDP
@@ -142,16 +142,20 @@ def _(node: SubsampleWithoutReplacement, below: FailuresOf) -> Failures | None:
 
 @failures_of.register
 def _(node: RandomAllocation, below: FailuresOf) -> Failures | None:
-    """A failure of the one run that the record takes part in."""
+    """A failure of each run that the record takes part in, of which each block has one."""
     inner = below(node.mechanism)
     if inner is None:
         return None
-    is_one = node.steps == 1
-    return replace(
-        inner,
-        rest=_over(node, inner.rest),
-        attained=inner.attained and is_one,
-        by_itself=inner.by_itself and is_one,
+    in_all = node.steps == node.times
+    blocks = (
+        {RandomAllocation(inner.rest, steps, adjacency=node.adjacency): count}
+        for steps, count in node.blocks
+    )
+    return Failures(
+        Compose(*blocks),
+        tuple((delta, count * node.times) for delta, count in inner.parts),
+        attained=inner.attained and in_all,
+        by_itself=inner.by_itself and in_all,
     )
 
 

@@ -310,12 +310,14 @@ def test_no_sample_or_allocation_of_two_mixtures_is_above_its_failures(pair, tol
     base = DistributionPair(*pair, "add_remove")
     sampled = PoissonSubsample(Failing(base, fails), rate)
     with_record = mixed((rate, 1 - rate), p, q)
-    runs = 3
-    allocated = RandomAllocation(Failing(base, fails), runs)
-    places = [products_of([p if i == j else q for i in range(runs)]) for j in range(runs)]
-    anywhere = mixed([Fraction(1, runs)] * runs, *places)
+    compared, runs = [(sampled, with_record, q)], 3
     nowhere = products_of([q] * runs)
-    for m, first, second in ((sampled, with_record, q), (allocated, anywhere, nowhere)):
+    for times in (1, 2, 3):
+        drawn = list(itertools.combinations(range(runs), times))
+        places = [products_of([p if i in some else q for i in range(runs)]) for some in drawn]
+        anywhere = mixed([Fraction(1, len(drawn))] * len(drawn), *places)
+        compared.append((RandomAllocation(Failing(base, fails), runs, times), anywhere, nowhere))
+    for m, first, second in compared:
         if fails == 0:
             continue
         for a, epsilon in ((1, 0), (Fraction(3, 2), Fraction(405465108108, 10**12))):
@@ -492,6 +494,25 @@ def test_the_ends_of_what_fails_below():
     every = [RandomAllocation(Failing(Gaussian(2), "1e-5"), t) for t in (1, 2, 5, 50)]
     every = [m.epsilon("1e-3", 6, "improved").epsilon.upper for m in every]
     assert every == sorted(every, reverse=True)
+
+
+def test_a_record_in_several_runs_meets_the_failure_of_each():
+    """In all of the runs it is their composition; in two of them both may tell all."""
+    fails = Failing(ZCDP("1/10"), "1e-3")
+    for runs in (2, 3):
+        in_all = RandomAllocation(fails, runs, times=runs).epsilon("1e-2", 6, "improved")
+        assert (
+            in_all.epsilon.rounded()
+            == (runs * fails).epsilon("1e-2", 6, "improved").epsilon.rounded()
+        )
+    for relation in ("add_remove", "zero_out"):
+        twice = RandomAllocation(Failing(Gaussian(2), "1/100"), 4, 2, relation)
+        told = 1 - Fraction(99, 100) ** 2
+        assert (
+            told
+            <= to_fraction(twice.delta(20, 6, "improved").delta.upper)
+            < told + Fraction(1, 10**9)
+        )
 
 
 @pytest.mark.parametrize(
