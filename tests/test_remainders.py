@@ -41,7 +41,7 @@ STEERING = {
         "in: if least > end",
         "in: whole = noise.left_out(",
         "in: if whole < arb(2)",
-        "in: exponent = _exponent(",
+        "in: exponent = decimal_exponent(",
         "in: last = max(noise.outcomes(",
         "need *= 2",
         "in: if rest < total",

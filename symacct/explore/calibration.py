@@ -34,6 +34,7 @@ from symacct.kernel.accountant import (
 from symacct.kernel.answer import (
     Bound,
     Guarantee,
+    decimal_exponent,
     exact_decimal,
     given,
     rational_float,
@@ -267,7 +268,7 @@ def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
     and DomainError where rounding the bracket outwards shows that ε is not monotone.
     """
     low, high = _bracket(target)
-    unit = Fraction(1) if target.is_whole else Fraction(10) ** (_decimal_exponent(low) - digits + 1)
+    unit = Fraction(1) if target.is_whole else Fraction(10) ** (decimal_exponent(low) - digits + 1)
     below, above = _units_around(low, high, unit)
     # It ends: the ends of a bracket of real numbers are finite decimals at which m exists.
     while not (target.exists(below * unit) and target.exists(above * unit)):
@@ -335,12 +336,6 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
         f"{target.letter} = {echo(target.epsilon)}, needed one on each side",
         remedy="choose another target",
     )
-
-
-def _decimal_exponent(value: Fraction) -> int:
-    """Compute ⌊log10 value⌋ exactly, for a value > 0."""
-    exponent = len(str(value.numerator)) - len(str(value.denominator))
-    return exponent if value >= Fraction(10) ** exponent else exponent - 1
 
 
 # --- the noise of a training run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -104,24 +105,16 @@ def calibrate_thresholded(
         one = noise.subs(dict.fromkeys(symbols, scale))
         return one, least(one, share * total, digits)
 
-    if symbols and share is None:
-        part = _least(lambda share: at(share, min(digits, _FEW_DIGITS))[1])
-        one, tau = at(part, digits)
-    elif symbols:
-        one, tau = at(_share(share), digits)
-    else:
+    if not symbols:
         left = _left(noise_of_keys(noise, sums, moved), target, total, conversion)
         one, tau = noise, least(noise, left, digits)
+    elif share is None:
+        part = _least(lambda share: at(share, min(digits, _FEW_DIGITS))[1])
+        one, tau = at(part, digits)
+    else:
+        one, tau = at(rational(probability(share, f"{_NAME}, share"), f"{_NAME}, share"), digits)
     m = thresholded(one, tau, sums, moved, strict)
     return ThresholdCalibration(one, tau, m, m.epsilon(total, digits, conversion))
-
-
-def _share(share: Numeric | None) -> Fraction:
-    """The share of δ that is given, a rational number between 0 and 1."""
-    number = probability(share, f"{_NAME}, share") if share is not None else None
-    if not isinstance(number, Fraction):
-        raise DomainError(f"{_NAME}, share: found {echo(share)}, needed a rational number")
-    return number
 
 
 def _left(m: Node, epsilon: Fraction, delta: Fraction, conversion: str) -> Fraction:
@@ -138,7 +131,7 @@ def _left(m: Node, epsilon: Fraction, delta: Fraction, conversion: str) -> Fract
     return 1 - (1 - delta) / (1 - spent)
 
 
-def _least(threshold: Any) -> Fraction:
+def _least(threshold: Callable[[Fraction], Fraction]) -> Fraction:
     """About the share at which the threshold is least, by golden sections; it steers."""
 
     def share(x: float) -> Fraction:

@@ -123,6 +123,12 @@ def given(x: Fraction) -> str:
     return short_texts[0] if short_texts else rational_text(x, _STATED_DIGITS, up=True)
 
 
+def decimal_exponent(value: Fraction) -> int:
+    """⌊log10 value⌋ of a fraction above 0."""
+    exponent = len(str(value.numerator)) - len(str(value.denominator))
+    return exponent if value >= Fraction(10) ** exponent else exponent - 1
+
+
 def given_above(x: Fraction) -> str:
     """The text of a number that was worked out, rounded up to few digits."""
     return given(Fraction(rational_text(x, _WORKED_OUT_DIGITS, up=True)))

@@ -25,6 +25,13 @@ _DRAWN_TIMES = (
 )
 
 
+def blocks(steps: int, times: int) -> tuple[tuple[int, int], ...]:
+    """The sizes of `times` blocks of steps that differ by at most one, with their numbers."""
+    size, longer = divmod(steps, times)
+    every = (size, times - longer), (size + 1, longer)
+    return tuple((steps, count) for steps, count in every if count)
+
+
 class RandomAllocation(Operation):
     """T = `steps` runs of the mechanism, where each record takes part in few secret random runs.
 
@@ -88,9 +95,7 @@ class RandomAllocation(Operation):
         >>> RandomAllocation(Gaussian(2), 17, 5).blocks
         ((3, 3), (4, 2))
         """
-        size, longer = divmod(self.steps, self.times)
-        every = (size, self.times - longer), (size + 1, longer)
-        return tuple((steps, count) for steps, count in every if count)
+        return blocks(self.steps, self.times)
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]

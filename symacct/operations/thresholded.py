@@ -9,6 +9,7 @@ from functools import singledispatch
 from flint import arb
 
 from symacct.kernel import deadline, parameters
+from symacct.kernel.answer import decimal_exponent
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import doubled, floor, precision, rational
 from symacct.kernel.errors import DomainError, echo
@@ -35,8 +36,6 @@ _FIRST_NATS = 64.0
 _NO_BITS = 4096
 #: What of a tail is not summed is a share of at most 2^−_REST_BITS of it.
 _REST_BITS = 160
-#: Noise of one sum has these two parameters beside its law's kind: its scale and this one.
-_SENSITIVITY = "sensitivity"
 _PREMISE = (
     "each user has at most {keys} and adds at most {contribution} to the sum of each, in absolute "
     "value; each sum has noise of its own; the sum of a key that some user has is released if with "
@@ -62,9 +61,9 @@ def thresholded(
     d = 1 − (1 − P[c + Z > τ])^k, and this bounds the rest by noise on k sums. The result is
     `Failing` of that noise with d, rounded up at the 40th digit, and an upper bound for users who
     are added or removed. `noise` is that of one sum: Gaussian, Laplace, or one on whole numbers
-    such as DiscreteLaplace, with its own sensitivity left at 1. `threshold`
-    and `contribution` are in the units of its scale. `calibrate_thresholded` finds the threshold
-    and the noise for (ε, δ). Raises DomainError. ε(α) is infinite, and ε of (ε, δ) is in nats.
+    such as DiscreteLaplace, with its own sensitivity left at 1. `threshold` and `contribution` are
+    in the units of its scale. `calibrate_thresholded` finds the threshold and the noise for (ε, δ).
+    Raises DomainError. ε(α) is infinite, and ε of (ε, δ) is in nats.
     Source: docs/proofs/conversions.md, Lemma thresholded.
 
     >>> from symacct import DiscreteLaplace
@@ -129,7 +128,7 @@ def least_threshold(
         step *= 2
     unit = Fraction(1)
     if not isinstance(noise, IntegerNoise):
-        unit = Fraction(10) ** (_exponent(max(abs(low), abs(high))) - places)
+        unit = Fraction(10) ** (decimal_exponent(max(abs(low), abs(high))) - places)
     below, enough = math.floor(low / unit), math.ceil(high / unit)
     while enough - below > 1:
         between = (below + enough) // 2
@@ -142,7 +141,7 @@ def of_one_sum(
 ) -> tuple[int, Fraction]:
     """The numbers of keys and of what a user adds to one; DomainError for other noise."""
     node = as_node(noise, f"{name}, noise")
-    if not _is_of_one_sum(node) or node.fields()[_SENSITIVITY] != 1:
+    if not _is_of_one_sum(node) or node.fields()["sensitivity"] != 1:
         raise DomainError(
             f"{name}, noise: found {echo(noise)}, needed noise of one sum at sensitivity 1, such "
             "as Laplace(2): Gaussian, Laplace, or one on whole numbers"
@@ -158,9 +157,8 @@ def _is_of_one_sum(node: Node) -> bool:
 
     A kind of Gaussian noise with other parameters is that of several queries.
     """
-    lattice = isinstance(node, DiscreteLaplace | LatticeNoise)
-    known = lattice or isinstance(node, Gaussian | VectorLaplace)
-    return known and len(node.fields()) == 2 and _SENSITIVITY in node.fields()
+    is_known = isinstance(node, Gaussian | VectorLaplace | DiscreteLaplace | LatticeNoise)
+    return is_known and len(node.fields()) == 2 and "sensitivity" in node.fields()
 
 
 def _without_symbols(noise: Node, name: str) -> None:
@@ -214,16 +212,10 @@ def _chance(noise: Node, gap: Fraction, keys: int, strict: bool) -> Fraction:
             if fails < arb(10) ** -_PLACES:
                 return Fraction(1, 10**_PLACES)
             if fails.rel_accuracy_bits() > _REST_BITS - 20:
-                exponent = _exponent(rational(fails.lower()))
+                exponent = decimal_exponent(rational(fails.lower()))
                 unit = Fraction(10) ** -min(_DIGITS - 1 - exponent, _PLACES)
                 return min(math.ceil(rational(fails.upper()) / unit) * unit, Fraction(1))
     return Fraction(1)
-
-
-def _exponent(x: Fraction) -> int:
-    """⌊log10 x⌋ of a fraction x > 0."""
-    exponent = len(str(x.numerator)) - len(str(x.denominator))
-    return exponent if x >= Fraction(10) ** exponent else exponent - 1
 
 
 @singledispatch

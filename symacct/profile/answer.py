@@ -18,13 +18,14 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Claim, Kind, Proof, Source
 from symacct.kernel.conversion import Memory, WholeProfile, state
-from symacct.kernel.deadline import Budget, nothing_in_time, remaining
+from symacct.kernel.deadline import in_half_the_time, nothing_in_time
 from symacct.kernel.errors import (
     AssumptionError,
     DomainError,
     LimitError,
     OrderError,
     PrecisionError,
+    SymacctError,
 )
 from symacct.kernel.exact import LazyModule, Numeric
 from symacct.kernel.memory import cached_property
@@ -120,14 +121,13 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
         or products_below(node)
     )
     bounds: list[Enclosure] = []
-    refusal: Exception | None = None
+    refusals: list[SymacctError] = []
 
     def add(products: list[Product], digits: int) -> None:
-        nonlocal refusal
         try:
-            bound = Budget(remaining()).ask(Fraction(1, 2), lambda: ask(products, digits))
+            bound = in_half_the_time(lambda: ask(products, digits))
         except (AssumptionError, PrecisionError, LimitError) as error:
-            refusal = error
+            refusals.append(error)
         else:
             bounds.extend([] if bound is None else [bound])
 
@@ -137,7 +137,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
             add([product], digits)
         add(below, _FEW_DIGITS)
     if not bounds:
-        raise refusal or nothing_in_time("lower bound")
+        raise refusals[-1] if refusals else nothing_in_time("lower bound")
     if triangles := triangles_below(node):
         with suppress(PrecisionError, LimitError):
             bounds.append(ask(triangles, digits))

@@ -66,10 +66,9 @@ if TYPE_CHECKING:
     from symacct.profile.losses import shuffled as shuffled_answers
 else:  # of which most questions ask neither
     curve_pair = LazyModule("symacct.profile.curve_pair")
-    fixed_size, zeroed, shuffled_answers = (
-        LazyModule(f"symacct.profile.losses.{file}")
-        for file in ("fixed_size", "zeroed", "shuffled")
-    )
+    fixed_size = LazyModule("symacct.profile.losses.fixed_size")
+    shuffled_answers = LazyModule("symacct.profile.losses.shuffled")
+    zeroed = LazyModule("symacct.profile.losses.zeroed")
 
 #: A group on Poisson samples of at most so many records has a pair for each number of them removed.
 _LARGEST_GROUP_IN_FULL = 12

@@ -32,6 +32,9 @@ from symacct import (
     SubsampleWithoutReplacement,
     risk,
 )
+from symacct.accountant.currencies.gdp import no_looser
+from symacct.kernel import deadline
+from symacct.kernel.answer import bound
 from tests import independent
 from tests.support import holds
 from tests.thinning import some
@@ -369,3 +372,11 @@ def test_a_test_of_a_slope_beyond_all_bits_is_refused_in_one_line():
 def test_a_mu_of_some_tests_is_no_larger_than_that_of_all():
     m = PoissonSubsample(Gaussian(1), "0.999999999")
     assert str(m.gdp(6)) == str(risk(m).mu) == str(m.gdp(6, "1e-10")) == "1.00000"
+
+
+def test_a_mu_that_is_known_is_kept_where_the_time_is_over():
+    m = PoissonSubsample(Gaussian(1), "1/2")
+    known = m.gdp(3)
+    known = bound(known, Kind.UPPER)  # which that of all tests may be below
+    with deadline.within(0):
+        assert no_looser(lambda: known, m, 6) is known

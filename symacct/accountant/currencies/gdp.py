@@ -18,7 +18,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Kind, Source
-from symacct.kernel.deadline import Budget, one_question, remaining
+from symacct.kernel.deadline import in_half_the_time, one_question
 from symacct.kernel.errors import (
     AssumptionError,
     DomainError,
@@ -91,7 +91,7 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     is_smallest = _is_smallest(node)
     if not is_smallest:
         with suppress(AssumptionError, PrecisionError, LimitError):
-            searched = _in_half_the_time(
+            searched = in_half_the_time(
                 lambda: _searched(known_profile(m, "gdp"), node, floor, digits)
             )
             if searched is not None:
@@ -161,14 +161,12 @@ def no_looser(ask: Callable[[], Bound], m: Node, digits: int | None) -> Bound:
         found = ask()
     except (PrecisionError, LimitError) as error:
         refusal = error
+    wanted = digits or _SEARCHED_DIGITS
+    if found is not None and found.claim.kind is Kind.EXACT and found.digits_asked >= wanted:
+        return found
     with suppress(AssumptionError, PrecisionError, LimitError):
-        of_all = gdp(m, digits)
-        is_known = (
-            found is not None
-            and found.claim.kind is Kind.EXACT
-            and found.digits_asked >= of_all.digits_asked
-        )
-        if found is None or (of_all.upper < found.upper and not is_known):
+        of_all = in_half_the_time(lambda: gdp(m, digits))
+        if of_all is not None and (found is None or of_all.upper < found.upper):
             return bound(of_all, Kind.UPPER)
     if found is None:
         raise refusal
@@ -178,14 +176,9 @@ def no_looser(ask: Callable[[], Bound], m: Node, digits: int | None) -> Bound:
 def or_fewer_digits(ask: Callable[[int], Bound], digits: int) -> Bound:
     """Ask for so many digits, or for three where an error, a limit or the time says no to more."""
     with suppress(PrecisionError, LimitError):
-        if (answer := _in_half_the_time(lambda: ask(digits))) is not None:
+        if (answer := in_half_the_time(lambda: ask(digits))) is not None:
             return answer
     return ask(min(digits, _FEW_DIGITS))
-
-
-def _in_half_the_time(ask: Callable[[], Bound]) -> Bound | None:
-    """Ask in half of the time that is left, so that a coarser answer has the rest; None beyond."""
-    return Budget(remaining()).ask(Fraction(1, 2), ask)
 
 
 def _finite(mu: arb) -> arb:

@@ -23,7 +23,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.sources import FS25, SYMACCT
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.laws.neighbours import LaplaceShift, NormalShift, Shift, law_of
-from symacct.operations.allocation import RandomAllocation
+from symacct.operations.allocation import RandomAllocation, blocks
 
 # --- moments of a mean of ratios
 #
@@ -98,9 +98,8 @@ def in_blocks(
     steps, times = drawn
     if times == 1:
         return bound(ctx, eps, alpha, steps)
-    size, longer = divmod(steps, times)
-    shorter = (times - longer) * bound(ctx, eps, alpha, size)
-    return shorter + longer * bound(ctx, eps, alpha, size + 1) if longer else shorter
+    first, *rest = (count * bound(ctx, eps, alpha, size) for size, count in blocks(steps, times))
+    return sum(rest, start=first)
 
 
 is_gaussian = _is(NormalShift, "Gaussian")
