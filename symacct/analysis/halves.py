@@ -157,19 +157,28 @@ def log_halves(order: float, gamma: float, delta: float) -> float:
     """
     if not 0 < gamma < 1:
         return math.nan
-    top = order * delta + _REACH
-    panels = math.ceil(top / (_PANEL * min(1.0, 1 / delta)))
-    nodes, weights = legendre_floats(_POINTS)
-    half = top / panels / 2
-    v = (half * (2 * np.arange(panels)[:, None] + 1 + nodes)).ravel()
+    v, log_density = normal_nodes(delta, order * delta + _REACH)
     log_rest, log_gamma = math.log1p(-gamma), math.log(gamma)
-    log_density = np.log(np.tile(half * weights, panels)) - (v + delta / 2) ** 2 / 2
-    log_density -= math.log(2 * math.pi) / 2
     log_without = np.logaddexp(log_rest - delta * (delta + v), log_gamma)
     seen = _log_mixed(log_gamma - log_without, delta * v)
     alone = _log_mixed(log_gamma, delta * v)
     terms = log_without + _log_gap(seen, order), _log_gap(alone, 1 - order)
     return float(np.logaddexp.reduce(log_density + np.logaddexp(*terms)))
+
+
+def normal_nodes(
+    delta: float, top: float, most_panels: float = math.inf
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes v of Gauss's rule on panels from 0 to `top`, and the logs of their weights · φ(v+δ/2).
+
+    A panel is at most one deviation long and turns e^{δv} by at most e, unless there are too many.
+    """
+    panels = int(min(math.ceil(top / (_PANEL * min(1.0, 1 / delta))), most_panels))
+    nodes, weights = legendre_floats(_POINTS)
+    half = top / panels / 2
+    v = (half * (2 * np.arange(panels)[:, None] + 1 + nodes)).ravel()
+    log_weights = np.log(np.tile(half * weights, panels)) - (v + delta / 2) ** 2 / 2
+    return v, log_weights - math.log(2 * math.pi) / 2
 
 
 def _log_mixed(log_rate: np.ndarray | float, x: np.ndarray) -> np.ndarray:

@@ -15,17 +15,16 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
+from symacct.analysis.halves import normal_nodes
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact
-from symacct.kernel.sums.balls import legendre_floats, normal_tail
+from symacct.kernel.sums.balls import normal_tail
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.losses.summed import float_moments_of_atoms
 from symacct.profile.part import Floats, Part, ProfileOnly, no_pair
 
-#: Panels that steer are at most so many deviations long, and reach so far beyond the orders.
-_PANEL, _REACH = 1.0, 9.0
-#: A panel that steers has so many of Gauss's nodes, and there are at most so many panels.
-_POINTS, _MOST_PANELS = 16, 2000
+#: Nodes that steer reach so many deviations beyond the orders, in at most so many panels.
+_REACH, _MOST_PANELS = 9.0, 2000
 
 
 class Zeroed(ProfileOnly):
@@ -97,14 +96,8 @@ class ZeroedGaussian(Zeroed):
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         delta, gamma = 1 / math.sqrt(float(self.variance)), float(self.gamma)
         most = float(np.max(np.maximum(orders, 1 - orders), initial=1.0))
-        top = 2 * most * delta + _REACH
-        panels = min(math.ceil(top / min(_PANEL, _PANEL / delta)), _MOST_PANELS)
-        nodes, weights = legendre_floats(_POINTS)
-        half = top / panels / 2
-        v = (half * (2 * np.arange(panels)[:, None] + 1 + nodes)).ravel()
+        v, log_normal = normal_nodes(delta, 2 * most * delta + _REACH, _MOST_PANELS)
         log_rest, log_gamma = math.log1p(-gamma), math.log(gamma)
-        log_normal = np.log(np.tile(half * weights, panels)) - (v + delta / 2) ** 2 / 2
-        log_normal -= math.log(2 * math.pi) / 2
         opposite = log_rest - delta * (delta + v)
         without = np.logaddexp(opposite, log_gamma)
         seen = np.logaddexp(opposite, log_gamma + delta * v) - without
