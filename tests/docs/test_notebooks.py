@@ -49,6 +49,7 @@ def kernel(tmp_path_factory):
         patch.setenv("SYMACCT_FAST", "1")
         patch.delenv("MPLBACKEND", raising=False)
         client.execute(cleanup_kc=False)
+    client.kc.stop_channels()
     yield client.km
     nbclient.util.run_sync(client.km.shutdown_kernel)(now=True)
 
@@ -98,7 +99,9 @@ LONG = {
 def test_it_runs_and_ends_in_a_picture(path, kernel):
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
-    nbclient.NotebookClient(notebook, km=kernel, timeout=300).execute()
+    client = nbclient.NotebookClient(notebook, km=kernel, timeout=300)
+    client.execute()
+    client.kc.stop_channels()  # else they warn, when collected, in the midst of another test
     outputs = [output for cell in code(notebook) for output in cell.outputs]
     assert not [output.text for output in outputs if output.get("name") == "stderr"]
     assert any("image/png" in output.get("data", {}) for output in code(notebook)[-1].outputs)
