@@ -12,7 +12,8 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Order
 from symacct.kernel.sums.balls import geometric_tail, up_to
 
-#: Terms of a power series, before the outcomes are summed one by one.
+#: A power series has so many terms at most; of more the outcomes are summed one by one. Both are
+#: balls: it costs time alone.
 _MOST_TERMS = 400
 
 # --- chances

@@ -57,7 +57,7 @@ Cut = Fraction | float
 #: before is refused by PrecisionError.
 _LAST_DOUBLING = 2**24
 #: The least power of y in a bound of growth, which has to be above 0: a slope of power 0 and less
-#: is bounded by it as well.
+#: is bounded by it as well. A larger one bounds as well, but less sharply.
 _SMALLEST_GROWTH = Fraction(1, 16)
 
 
@@ -349,7 +349,8 @@ def _settled(log: sympy.Expr, middle: Fraction) -> sympy.Expr:
 
 #: Evaluations of an integrand on one stretch, some seconds; more are refused by PrecisionError.
 _MOST_EVALUATIONS = 60_000
-#: From this distance T on the logarithm of T is the variable of an integral to ∞.
+#: From this distance T on the logarithm of T is the variable of an integral to ∞. Integrals are
+#: enclosed whatever it is; it costs time alone.
 _LOG_FROM = 64
 #: log p, log q, log p − log q and a log p + b log q as functions of a jet; None for unknown ones.
 Evaluators = tuple[Evaluator | None, ...]
@@ -676,15 +677,17 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], attained: arb
 #
 # Orders are compared by it, and no answer rests on it: nothing is said of how far it is off.
 
-#: Bits of the balls that logarithms at nodes are rounded from.
+#: Bits of the balls that logarithms at nodes are rounded from. They steer.
 _NODE_BITS = 64
 #: The double exponential rule goes from −5 to 5 in its variable s, where its weights are e^{−230}.
+#: The sum steers.
 _RULE_REACH = 5.0
 #: Steps of the coarsest and of the finest rule on each side, powers of 2.
 _FEWEST_STEPS, _MOST_STEPS = 64, 4096
-#: A node where a logarithm is not known counts as if both densities were 0.
+#: A node where a logarithm is not known counts as if both densities were 0. The sum steers.
 _UNKNOWN_LOGS = np.array([[-np.inf], [-np.inf], [0.0]])
 #: Two rules agree if their logarithms differ by this share, or by this much where they are below 1.
+#: They steer.
 _AGREEMENT = 1e-13
 
 
@@ -782,9 +785,11 @@ Value = TypeVar("Value", Jet, arb)
 _ZERO, _ONE = Fraction(0), Fraction(1)
 #: Rounds of an integral, each in half as many bits again, before PrecisionError is raised.
 _MOST_ROUNDS = 6
-#: Up to this |u| terms are summed as functions of u = γ(p/q − 1), as they cancel to u².
+#: Up to this |u| terms are summed as functions of u = γ(p/q − 1), as they cancel to u². Both forms
+#: are enclosures; it chooses the narrower one.
 _SMALL_U = 0.5
-#: The η that are tried in log r <= r^η/(eη), from the one of the lightest bound on.
+#: The η that are tried in log r <= r^η/(eη), from the one of the lightest bound on. Each is a
+#: proved bound, the first the sharpest.
 _TILTS = tuple(Fraction(1, 2**k) for k in (3, 8, 16, 32, 64))
 
 
@@ -1132,7 +1137,8 @@ def _total(stretches: list[Stretch], integrand: Integrand, tolerance: arb) -> ar
 
 #: Terms of a sum, some seconds; more are refused by PrecisionError.
 _MOST_TERMS = 200_000
-#: The k at which a term may be largest; a farther one is refused by PrecisionError.
+#: The k at which a term may be largest; a farther one is refused by PrecisionError. It saves time,
+#: as no sum gets there.
 _LARGEST_SUMMIT = 2**64
 #: Rounds of a sum, each in half as many bits again, before PrecisionError is raised.
 _MOST_SUM_ROUNDS = 8
@@ -1343,9 +1349,11 @@ def _at(integrand: Integrand, logs: list[arb]) -> arb:
 #
 # The integrals of densities by mpmath's quadrature: the second engine, nothing is certified.
 
-#: Halvings of a piece, after which its value is taken as it is.
+#: Halvings of a piece, after which its value is taken as it is. Nothing is proved of it: mpmath
+#: alone asks for it.
 _MOST_HALVINGS = 40
-#: Pieces of one stretch, each a rule of some hundred values; more are refused.
+#: Pieces of one stretch, each a rule of some hundred values; more are refused. Larger ones take
+#: longer.
 _MOST_PIECES = 1 << 11
 #: Stretches of one side of the middle, each end at twice or at half the distance of the one before:
 #: after so many what is farther is left out though it may count, as nothing here is certified.

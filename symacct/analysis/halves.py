@@ -24,17 +24,22 @@ from symacct.kernel.sums.balls import (
     within,
 )
 
-#: A panel is so long, or turns e^{δv} so far, in halves; its ellipse's half axes sum to ρ halves.
+#: Half a panel is so long in deviations, or e^{δv} turns over it by so much; the half axes of its
+#: ellipse sum to so many halves. The error is bounded whatever they are.
 _HALF, _HALF_TURN, _ELLIPSE = 1.0, 0.5, 3.5
-#: An end is looked for up to so many deviations beyond αδ, where e^{−x²/2} is below 2^−700000.
+#: An end of the integral is looked for up to so many deviations beyond αδ, where e^{−x²/2} is below
+#: 2^−700000; a farther one is refused by PrecisionError.
 _MOST_DEVIATIONS = 1000
-#: Nodes of a panel are a multiple of this.
+#: Gauss's nodes of a panel in balls are a multiple of this, so that few rules serve all. It costs
+#: time alone: the error is bounded for the nodes that there are.
 _FEWEST = 8
 #: In float64 a panel has so many of Gauss's nodes, is so many deviations long, or so much of δ.
+#: They steer.
 _POINTS, _PANEL = 16, 1.0
-#: Beyond the deviations that the order asks for, the integrand in float64 is cut after so many.
+#: Beyond the deviations that the order asks for, the integrand in float64 is cut after so many. It
+#: steers.
 _REACH = 10.0
-#: f_a is a series of so many terms where |a| log t is below this.
+#: f_a is a series of so many terms where |a| log t is below this. It steers.
 _TERMS, _SMALL = 10, 0.1
 
 

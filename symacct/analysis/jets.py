@@ -303,7 +303,7 @@ def _log_of_sum(parts: list[sympy.Expr], symbol: sympy.Symbol) -> Evaluator:
 _INFINITE = arb("inf")
 _ZERO = arb(0)
 #: The power of y that an exponential is bounded by: a germ of e^g is y^±8 times an interval, where
-#: g grows or falls. Higher powers hold only farther out.
+#: g grows or falls. Higher powers hold only farther out. Each is a proved bound.
 _EXPONENTIAL_POWER = 8
 
 
@@ -475,7 +475,8 @@ def _reciprocal(x: arb) -> arb:
 #
 # The exponents of densities in the distance T from an end, as functions of balls and of germs.
 
-#: Exponents that are remembered, of which each order of a pair has a few.
+#: So many exponents are remembered, of which each order of a pair has a few; it costs memory, and
+#: saves time.
 REMEMBERED = 4096
 #: The T, or 1/T at a finite end, at which the largest term of a sum is taken for the leading one;
 #: a wrong one costs sharpness, and no bound.

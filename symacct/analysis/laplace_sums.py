@@ -35,12 +35,15 @@ from symacct.kernel.sums.balls import geometric_tail, lowest, rounded_down, up_t
 #: A real or a complex ball.
 Ball = TypeVar("Ball", arb, acb)
 
-#: From this |z| on H is bounded by 1/(2z), and erfc of a ball would soon be wide.
+#: From this |z| on H is bounded by 1/(2z), and erfc of a ball would soon be wide. Both are
+#: enclosures.
 _FAR_ARGUMENT = 1e4
 _HALF = arb(0.5)
-#: Bits beyond those asked for, which are doubled in each round.
+#: The first round has so many bits beyond those asked for, and each further round twice as many. It
+#: costs time alone.
 _EXTRA_BITS = 64
-#: Rounds after which moments are given as they are, in wide balls.
+#: Rounds after which moments are given as they are, in wide balls. More would take longer, and no
+#: enclosure is false.
 _MOST_ROUNDS = 8
 
 
@@ -149,13 +152,14 @@ class LaplaceRatio:
 # − iθ)) it is a trapezoidal sum, and Re √u >= √(μ(1 − sin α)) bounds all
 # (docs/proofs/allocations.md, Lemma laplace-hyperbola).
 
-#: Bits of the balls that bound errors.
+#: Balls that bound the hyperbola's errors have so many bits; of fewer the bounds are wider.
 _HYPERBOLA_BITS = 96
-#: Bits of the sum beyond what its cancellation loses.
+#: The hyperbola's sum has so many bits beyond what its cancellation loses; of fewer its ball is
+#: wider.
 _HYPERBOLA_GUARD_BITS = 40
 #: Multiples of the best vertex between which a strip may lie, on the left and on the right.
 _LEFT_SHARES, _RIGHT_SHARES = (0.8, 0.5, 0.3, 0.15, 0.06, 0.02), (1.0, 1.6, 2.5)
-#: Nats by which each of three errors is aimed below all of them.
+#: Each of three errors is aimed so many nats below all of them. What they come to is proved apart.
 _PART_NATS = 2.0
 #: The end θ of a contour is looked for in steps of the first up to the second, else PrecisionError.
 _THETA_STEP, _LAST_THETA = 0.5, 2000.0
@@ -343,15 +347,18 @@ def _beyond(plan: Plan, bound: Bound, theta: arb) -> arb:
 # 2π/L all aliases are known: it has no error but the nodes left out (docs/proofs/allocations.md,
 # Lemma laplace-line).
 
-#: Bits of the balls that bound errors.
+#: Balls that bound the line's errors have so many bits; of fewer the bounds are wider.
 _LINE_BITS = 128
-#: Bits of the sum beyond what its cancellation loses.
+#: The line's sum has so many bits beyond what its cancellation loses; of fewer its ball is wider.
 _LINE_GUARD_BITS = 40
-#: Nodes that are one polynomial, whose balls grow by √2 at each of its steps.
+#: Nodes that are one polynomial, whose balls grow by √2 at each of its steps. It costs time: the
+#: bits that this loses are added.
 _BLOCK_NODES = 32
-#: A place is taken by this factor farther than where the rest is small.
+#: A place is taken by this factor farther than where the rest is small. The rest is bounded anew
+#: there, so no proof needs it.
 _FARTHER_FACTOR = 1.01
-#: Places at which |φ| is bounded; with these the bound from the last place to the far one is wide.
+#: |φ| is bounded at so many places at most; from the last one to the far one the bound is wide, and
+#: sound.
 _MOST_PLACES = 2000
 
 
@@ -498,9 +505,10 @@ class Straight:
 # No ratio is below e^{−s}, so that e^{−uS} falls at least like e^{−ute^{−s}}; and at a complex u
 # nothing is larger than at its real part (docs/proofs/allocations.md, Lemma laplace-ratio-moments).
 
-#: Half the heights of a strip in radians that are tried, below π/2.
+#: Half the heights of a strip in radians that are tried, below π/2, where |φ| has its bound. The
+#: best one saves time.
 _STRIP_ANGLES = np.linspace(0.01, 1.0, 100) * 1.55
-#: Points of the sum; more are refused by PrecisionError.
+#: The sum has so many points at most, some seconds; more are refused by PrecisionError.
 _MOST_NODES = 20_000
 
 

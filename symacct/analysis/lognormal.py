@@ -39,37 +39,41 @@ from symacct.kernel.sums.balls import (
 Floats = np.ndarray
 
 
-#: Bits of the balls that bound log φ from above.
+#: Balls that bound log φ from above have so many bits; of fewer the bounds are wider.
 _BOUND_BITS = 128
 #: Nats of φ's relative accuracy there, and the most nats of its absolute error: the bound holds
 #: whatever they are.
 _BOUND_NEED, _BOUND_MOST = 40.0, 4000.0
-#: Places of an octave of u at which log φ is bounded: chords between them are close to it.
+#: Places of an octave of u at which log φ is bounded: chords between them are close to it. Each
+#: chord is an upper bound, wider where there are fewer places.
 _PLACES_PER_OCTAVE = 32
 #: Nats by which each of three errors is aimed below what is needed; bounds do not rest on it.
 _TRANSFORM_SPARE_NATS = 3.0
-#: Nodes that share a line, whose points then cost one exponential each.
+#: Nodes that share a line, whose points then cost one exponential each. It costs time alone.
 _BLOCK_NODES = 16
-#: Lines that are looked at for a block, of which the one of the widest spacing is taken.
+#: Lines that are looked at for a block, of which the one of the widest spacing is taken. They
+#: steer.
 _LINES_TRIED = 23
 #: The share of the widest strip that is used, so that roundings of its edge leave it inside.
+#: Outside there is no bound.
 _STRIP_SHARE = 1 - 2.0**-20
 #: The table in float64 has the log u from −60 − s² to 90 in steps of 0.1.
 _LOG_LOW, _LOG_HIGH, _LOG_STEP = -60.0, 90.0, 0.1
-#: A float below which logarithms are not taken.
+#: A float below which logarithms are not taken. It steers.
 _SMALLEST_FLOAT = 1e-300
-#: Where log φ + u is below this share of u, log φ is read from it: little cancels.
+#: Where log φ + u is below this share of u, log φ is read from it: little cancels. It steers.
 _CANCELLING_SHARE = 0.9
 #: Where u e^{s²} is below this, log φ + u is taken for its first term u²(e^{s²} − 1)/2. It serves
-#: the table in float64 alone.
+#: the table in float64 alone. It steers.
 _SMALL_EXCESS = 1e-7
-#: The shares of arg u by which a line may turn u towards the real axis.
+#: The shares of arg u by which a line may turn u towards the real axis. The best one saves time.
 _ANGLES = np.array([0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0])
-#: Radians beyond the least turn by which the integrand falls, over s.
+#: Radians beyond the least turn by which the integrand falls, over s. The best one saves time.
 _ASIDE_ANGLES = np.array([0.0003, 0.003, 0.03, 0.2])
-#: The share of |u| that the real part of a turned u has to have, for roundings.
+#: The share of |u| that the real part of a turned u has to have, for roundings. Lines that have
+#: less are left out, at the cost of time.
 _POSITIVE_SHARE = 1e-4
-#: Shares of the tilt y = s·Im u that is best for small u.
+#: Shares of the tilt y = s·Im u that is best for small u. The best one saves time.
 _TILTS = np.array([0.05, 0.15, 0.3, 0.5, 0.75, 1.0, 1.3])
 
 
@@ -358,16 +362,19 @@ class Lognormal:
 #
 # Between the angles `left` and `right` lies the strip around the one that is summed.
 
-#: Multiples of the saddle that a hyperbola's μ may be.
+#: Multiples of the saddle that a hyperbola's μ may be. The one of the fewest nodes is taken: it
+#: saves time.
 _SADDLE_SCALES = [0.6, 1.0, 1.6, 2.5]
-#: Angles in radians of the left and of the right edge of a strip, of which pairs are tried.
+#: Angles in radians of the left and of the right edge of a strip, of which pairs are tried. Each
+#: pair has its proved error; the best one saves time.
 _LEFT = np.array([0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.2])
 _RIGHT = np.array([-0.7, -0.5, -0.35, -0.2, -0.1])
 #: The θ at which the integrand is looked at in float64 go up to the first by the second.
 _LAST_THETA, _THETA_STEP = 30.0, 0.15
-#: Nats below the error of all to which a plan aims each of its parts.
+#: Nats below the error of all to which a plan aims each of its parts. What the parts come to is
+#: proved apart.
 _PLAN_SPARE_NATS = 6.0
-#: Nodes of a contour; more are refused by PrecisionError.
+#: Nodes of a contour; more are refused by PrecisionError. They take some seconds.
 _MOST_CONTOUR_NODES = 20_000
 
 
@@ -488,11 +495,11 @@ def _log_sizes(
 # W under the weight W^k is e^{ks²}W: E[W^k e^{−uW}] is m_k φ(ue^{ks²}), m_k = e^{s²k(k−1)/2}
 # (docs/proofs/allocations.md, Lemma lognormal-moments).
 
-#: The widest angle of a strip in radians that no y turns away, below π/2.
+#: The widest angle of a strip in radians that no y turns away, below π/2. Wider ones have no bound.
 _WIDEST_ANGLE = 1.5
-#: The shares of it, and of the largest y, that are tried.
+#: The shares of it, and of the largest y, that are tried. The best one saves time.
 _STRIP_SHARES = np.linspace(0.02, 1.0, 50)
-#: Points of the sum; more are refused by PrecisionError.
+#: Points of the sum; more are refused by PrecisionError. They take some seconds.
 _MOST_NODES = 20_000
 #: Nats to which φ may be needed at a point; more are refused by PrecisionError.
 _MOST_NEED_NATS = 5000.0
@@ -654,25 +661,31 @@ class LognormalMoments(SumMoments):
 # It is (1/2πi)∫ e^{uK} φ(u)^t u^{−2} du on a line Re u = c > 0, which is bent into a hyperbola and
 # summed by the trapezoidal rule (docs/proofs/allocations.md, Lemma lognormal-shortfall).
 
-#: Bits of the balls that bound the error.
+#: Balls that bound the error of a shortfall have so many bits; of fewer the bound is wider.
 _SHORTFALL_BITS = 96
-#: The θ of a piece of an edge before it is halved.
+#: The θ of a piece of an edge before it is halved. Shorter ones take longer, and bound the error
+#: more sharply.
 _PIECE_LENGTH = 0.1
-#: Pieces of a side of the strip, before they are halved.
+#: Pieces of a side of the strip, before they are halved. More take longer, and bound the error more
+#: sharply.
 _SIDE_PIECES = 4
-#: Nats that a piece's bound may be above its middle's, else it is halved.
+#: Nats that a piece's bound may be above its middle's, else it is halved. A smaller slack takes
+#: longer, and bounds the error more sharply.
 _SLACK_NATS = 2.0
-#: Halvings of a piece, after which its bound is taken as it is.
+#: Halvings of a piece, after which its bound is taken as it is. More take longer, and bound the
+#: error more sharply.
 _MOST_HALVINGS = 8
-#: Bits of the sum beyond what its cancellation loses.
+#: The sum has so many bits beyond what its cancellation loses; of fewer its ball is wider.
 _GUARD_BITS = 40
-#: The θ of a piece beyond the strip.
+#: The θ of a piece beyond the strip. Shorter ones take longer, and bound the rest more sharply.
 _FARTHER_STEP = 0.5
 #: The θ at which PrecisionError is raised, if the rest is not bounded before.
 _LAST_SHORTFALL_THETA = 60.0
-#: The multiple of the least y whose bound falls along an edge that is taken beyond it.
+#: The multiple of the least y whose bound falls along an edge that is taken beyond it. At 1
+#: roundings may leave no bound.
 _TILT_FACTOR = 1.001
-#: Nats below the error of all, from which on a piece is not halved.
+#: Nats below the error of all, from which on a piece is not halved. More take longer, and bound the
+#: error more sharply.
 _SHORTFALL_SPARE_NATS = 10.0
 
 

@@ -21,13 +21,15 @@ from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic.ball import BALL
 from symacct.kernel.sums.balls import ball, steered_by_floats, to_relative_accuracy, up_to, within
 
-#: The widest θ in radians, below π.
+#: The widest θ in radians, below π. The proof needs that; a narrower one takes more nodes.
 _WIDEST_ANGLE = 2.8
-#: The shares of the widest height d that are tried, for the fewest nodes.
+#: The shares of the widest height d that are tried, for the fewest nodes. Each has its proved
+#: error; more save time.
 _HEIGHT_SHARES = (1.0, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05)
 #: Nats by which each error is aimed below 2^−bits; bounds do not rest on it.
 _SPARE_NATS = 12
-#: Bits beyond those asked for, of a sum of few exponentials.
+#: Bits beyond those asked for, of a sum of few exponentials. Where they are too few, the ball is
+#: wider.
 _SPARE_BITS = 64
 
 #: (weight, c) of each part, c in units of σ.

@@ -16,7 +16,8 @@ from symacct.kernel.sums.balls import normal_tail
 #
 # The hockey-stick divergence of N(s, 1) from N(0, 1), and the ε at which it is δ.
 
-#: How often the interval about a root is made four times as wide, before nothing is told of ε.
+#: The interval about a root is made four times as wide so often, before nothing is told of ε; each
+#: end is proved. More take longer.
 _WIDENINGS = 60
 
 
@@ -72,15 +73,19 @@ def _solved(delta: arb, ratio: arb) -> arb:
 #
 # Φ(−x) for arrays of floats, with a proved error: Taylor's polynomials about every 32nd.
 
-#: The x beyond which Φ(−x) is taken for 0.
+#: Φ(−x) is taken for 0 beyond this x, in standard deviations, where it is below 2e−33. Lemma
+#: float-tail rests on it, and so do the bounds of what `sampled_gaussian` leaves out beyond it.
 FARTHEST_TAIL = 12.0
 #: The proved relative error of `upper_tail` for x <= 12; it goes with the places and the degree.
+#: Lemma float-tail proves it for these: a smaller one is unsound.
 RELATIVE_ERROR = 64 * 2.0**-53
 #: `FARTHEST_TAIL` as a whole number.
 _FARTHEST = int(FARTHEST_TAIL)
-#: Taylor's polynomials are about every 32nd, and of degree 12.
+#: Taylor's polynomials are about every 32nd, and of degree 12. `RELATIVE_ERROR` rests on both:
+#: fewer places or a lower degree need a larger one.
 _PLACES_PER_UNIT, _DEGREE = 32, 12
-#: Bits of the balls that their coefficients are rounded from.
+#: Bits of the balls that their coefficients are rounded from. `RELATIVE_ERROR` takes the
+#: coefficients for correctly rounded: fewer than 100 may not be enough.
 _TABLE_BITS = 128
 
 

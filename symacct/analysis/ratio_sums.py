@@ -23,27 +23,37 @@ from symacct.kernel.memory import cached_property
 #: A float64 of the layer below, an array.
 Floats = np.ndarray
 
-#: A rounding of float64 is off by this share at most, an elementary function by 8 of them.
+#: A rounding of float64 is off by this share at most, an elementary function by 8 of them. Lemma
+#: ratio-floats adds these up: smaller ones are unsound.
 _UNIT, _ELEMENTARY = 2.0**-53, 8
-#: At most so many products are added to each other before they are added to all others.
+#: At most so many products are added to each other before they are added to all others. They count
+#: as roundings: any number is sound, a larger one is quicker and widens the laws.
 _LONGEST = 512
-#: A product of two masses and a share takes so many roundings, and those that nobody counts.
+#: A product of two masses and a share takes so many roundings, and those that nobody counts. A
+#: smaller number is unsound.
 _FEW = 8
-#: A mass below this is moved to 0 above, and left out below: products stay in float64's range.
+#: A mass below this is moved to 0 above, and left out below: products stay in float64's range. The
+#: proof needs them there; a larger mass widens the laws.
 _TINY = 1e-100
-#: What such masses have for a mean is off by less than this where it is below float64's range.
+#: What such masses have for a mean is off by less than this where it is below float64's range. A
+#: smaller one is unsound.
 _UNDERFLOW = 1e-200
-#: A share of a mass that goes to the upper node is at least this.
+#: The share of a mass that goes to the upper node is at least this, so that it times two masses is
+#: no less than 1e−260, which float64 has. It widens the law above; a smaller one is unsound.
 _TINY_SHARE = 1e-60
-#: Masses that are moved at an end are raised by this share, for the roundings of their sum.
+#: Masses that are moved at an end are raised by this share, for the roundings of their sum. A
+#: smaller factor is unsound.
 _RAISED = 1 + 1e-9
-#: Losses up to 2^10 are off by less than this in float64: what is farther from y is on its side.
+#: Losses up to 2^10 are off by less than this in float64: what is farther from y is on its side. A
+#: smaller one is unsound.
 _NEAR = 1e-9
-#: Places of shares closer to a node than float64 tells are taken in balls of so many bits.
+#: Places of shares closer to a node than float64 tells are taken in balls of so many bits. A place
+#: that these do not tell from a node is refused by PrecisionError.
 _BITS = 160
-#: Roundings may add up to so many units: 2^{−13} of a mass.
+#: Roundings may add up to so many units: 2^{−13} of a mass. Sums of more are refused by
+#: PrecisionError.
 _MOST_UNITS = 2**40
-#: A law has at most so many nodes.
+#: A law has at most so many nodes. More take too long, and are refused by PrecisionError.
 _MOST_NODES = 2**16
 
 

@@ -45,20 +45,25 @@ Orders: TypeAlias = tuple[Fraction, Fraction]
 #: Bits of the balls that bound errors: they need few digits, and are upper bounds in any.
 _BOUND_BITS = 64
 #: Up to so many nodes are kept for the next order; more are summed in blocks, for one order each.
+#: It costs memory, and saves time.
 FEW_NODES = 512
 #: Nodes of a block, which are summed by products in as many bits as the block needs. The products
-#: lose `_BLOCK_LOST_BITS` over its length, which goes with this number.
+#: lose `_BLOCK_LOST_BITS` over its length, which goes with this number. It costs time alone.
 _BLOCK_NODES = 128
 #: Bits that a block's products lose at most, some 2·log₂(128) and a few, so that none is missing;
 #: where it is too small the ball is wider.
 _BLOCK_LOST_BITS = 20
-#: The largest denominator of an order whose powers are taken by a root.
+#: The largest denominator of an order whose powers are taken by a root. Both ways are enclosures;
+#: it costs time alone.
 _LARGEST_ROOT_INDEX = 16
-#: Terms of a polynomial in the order; where it needs more each order is computed alone.
+#: Terms of a polynomial in the order; where it needs more each order is computed alone. It costs
+#: time alone.
 _MOST_TAYLOR_TERMS = 128
-#: Coefficients of it that one product of matrices finds; even, as the remainder's proof needs.
+#: Coefficients of it that one product of matrices finds; even, as the remainder's proof needs. An
+#: odd number is unsound; a larger one saves time.
 _COEFFICIENTS_AT_ONCE = 6
-#: The widest angle of a strip in radians, below π, where the branch points of the integrand lie.
+#: The widest angle of a strip in radians, below π, where the branch points of the integrand lie. A
+#: wider one is unsound, a narrower one takes more nodes.
 _WIDEST_ANGLE = 3.1415926
 
 
@@ -477,7 +482,8 @@ class Rim:
 
 #: Terms up to which the series costs less than an integral.
 _MOST_NEWTON_TERMS = 96
-#: Tables that are remembered, one for an order, each of some thousand whole numbers.
+#: Tables that are remembered, one for an order, each of some thousand whole numbers. They cost
+#: memory, and save time.
 _TABLES_KEPT = 32
 #: Bits for what rounding adds up; where they are too few the ball is wider.
 _ROUNDING_BITS = 24
@@ -589,9 +595,11 @@ def _falling_factorials(middle: int, length: int) -> tuple[arb_mat, fmpz]:
 #
 # ∫ m log(m/n) of two sampled normal laws by their moments, where the rate is small.
 
-#: The largest n of `terms` that is tried; where none does, trapezoids are summed.
+#: The largest n of `terms` that is tried; where none does, trapezoids are summed. It costs time
+#: alone.
 _MOST_MOMENTS = 31
-#: Bits by which moments are aimed below what is asked, and of the sums beyond twice that.
+#: Bits by which moments are aimed below what is asked, and of the sums beyond twice that. Where
+#: they are too few, the ball is wider.
 _SPARE_BITS = 16
 
 
@@ -650,6 +658,7 @@ _EXPONENT_BITS = 24
 #: Halvings of the step, before PrecisionError is raised.
 _MOST_HALVINGS = 8
 #: The error is about e^{ca²/2 − 2πa/h} at most with this c, so that a = 2π/(ch) is the best height.
+#: Errors are bounded whatever it is; another one takes more nodes.
 _STRIP_GROWTH = 1 + math.e
 
 
@@ -758,9 +767,10 @@ _ERFC_COST = 4.5
 _ROOT_BITS = 500
 #: What a term of the binomial sum costs.
 _BINOMIAL_COST = 0.4
-#: Nats between A_α − 1 at the ends of an interval of orders, up to which one grid serves both.
+#: Nats between A_α − 1 at the ends of an interval of orders, up to which one grid serves both. It
+#: steers.
 _ALIKE_NATS = 3.0
-#: Nats between them where many orders are going to be asked, so that a finer grid pays.
+#: Nats between them where many orders are going to be asked, so that a finer grid pays. It steers.
 _ALIKE_LOCALLY_NATS = 12.0
 
 #: (⌈α⌉, q, σ, bits) ↦ the nodes for the orders ⌈α⌉ − 1 to ⌈α⌉; None where each has its own.

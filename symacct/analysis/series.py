@@ -20,7 +20,8 @@ from symacct.kernel.sums.balls import ball, steered_by_floats, up_to, within
 #
 # Alternating series whose terms are a Hausdorff moment sequence, with a proved remainder.
 
-#: Bits that one more term gives an accelerated sum: log₂(3 + √8), rounded down.
+#: Bits that one more term gives an accelerated sum: log₂(3 + √8), rounded down. It steers the
+#: number of terms, for any of which the remainder is bounded.
 _BITS_PER_TERM = 2.543
 
 
@@ -195,9 +196,10 @@ def _sum(rate: arb, wave: Callable[[int], arb], most: arb, lost: int = 0) -> arb
 
 #: Nats by which the sum's error is aimed below 2^−bits; bounds do not rest on it.
 _SPARE_NATS = 8.0
-#: Bits of exponents and places where few bits of a moment are asked.
+#: Bits of exponents and places where few bits of a moment are asked. Of fewer the balls are wider.
 FEW_BITS = 64
-#: The least θ = n − z: a smaller one makes the integrand fall slowly for u → 0.
+#: The least θ = n − z: a smaller one makes the integrand fall slowly for u → 0. A larger one costs
+#: differences.
 _SMALLEST_THETA = 4
 #: The largest n of an integral, whose cost grows with it; PrecisionError beyond.
 _LARGEST_WHOLE_ORDER = 96
@@ -205,7 +207,8 @@ _LARGEST_WHOLE_ORDER = 96
 #: of 48 whole orders beyond its own, and so has a closed form below 2001. At the largest one
 #: a moment takes about half a second; beyond, the integral refuses it.
 _LARGEST_CLOSED_ORDER = 2048
-#: The whole orders beyond its own by which a fractional order is enclosed.
+#: The whole orders beyond its own by which a fractional order is enclosed. The rest is bounded:
+#: more take longer, and narrow the enclosure.
 _MOST_DIFFERENCES = 48
 
 

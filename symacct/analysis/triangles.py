@@ -217,17 +217,22 @@ def _log_mixture(rates: tuple[float, float], log_ratio: np.ndarray) -> np.ndarra
 # is bounded for all B at once, and of that which may be large, far from where the laws are, the
 # sign is known.
 
-#: Bits of the sum of exponentials, whose terms cancel, beyond those that δ² takes from 1.
+#: The sum of exponentials, whose terms cancel, has so many bits beyond those that δ² takes from 1;
+#: of fewer its ball is wider.
 _EXPONENTIALS_BITS = 128
-#: The degrees K in γ/κ that are tried, odd ones.
+#: The degrees K in γ/κ that are tried, odd ones. What a degree leaves out is bounded for odd ones
+#: alone: an even one is unsound. Higher ones take longer.
 _DEGREES = range(1, 26, 2)
 #: The share of δ², the size of H, below which what is left out decides nothing: no higher degree.
+#: The degree that it chooses is proved like any other; it costs time alone.
 _FINE_SHARE = Fraction(1, 2**24)
-#: The share of δ² above which what is left out makes the sum useless.
+#: The share of δ² above which what is left out makes the sum useless. Then none is used, which
+#: costs time alone.
 _COARSE_SHARE = Fraction(1, 16)
-#: Terms of the binomial series that bounds the rest; for more the bound is ∞.
+#: Terms of the binomial series that bounds the rest; for more the bound is ∞. It saves time.
 _MOST_BINOMIAL_TERMS = 4096
-#: Terms of H about the middle of a piece, the last of them over the whole piece.
+#: Terms of H about the middle of a piece, the last of them over the whole piece. More narrow the
+#: bounds, and take longer.
 _TAYLOR_TERMS = 4
 
 
@@ -388,11 +393,13 @@ _BOUND_BITS = 64
 _MOST_PLANE_NODES = 500_000
 #: Nodes times the square of their bits, some ten seconds; more is refused by LimitError.
 _MOST_PLANE_WORK = 2**36
-#: Bits for which a sum in float64 has its nodes: a few less than float64 has.
+#: Bits for which a sum in float64 has its nodes: a few less than float64 has. They steer.
 _FLOAT_BITS = 46
-#: The widest angle of a strip in radians, below π, where m and n may vanish.
+#: The widest angle of a strip in radians, below π, where m and n may vanish. A wider one has no
+#: bound.
 _WIDEST_ANGLE = 3.1
-#: Heights of the strips that are tried, in units of σ.
+#: Heights of the strips that are tried, in units of σ. The one of the fewest nodes is taken: it
+#: saves time.
 _HEIGHTS_TRIED = np.geomspace(1e-4, 60, 100)
 
 
@@ -1103,13 +1110,16 @@ def _minimum_along_z(s: Fraction, j: int, k: Fraction) -> Fraction:
 #
 # |a| = |a − b| = δ, |b|² = B in [0, δ²] (docs/proofs/triples.md, Lemma gaussian-triangles).
 
-#: Bits of a value G − 1 that decides, beyond those that the difference of two values loses.
+#: Bits of a value G − 1 that decides, beyond those that the difference of two values loses. Where
+#: they are too few nothing is decided, and more are tried.
 _EXCESS_BITS = 24
-#: Bits of the integrals for the slope on a piece, of which the sign or a bound counts.
+#: Bits of the integrals for the slope on a piece, of which the sign or a bound counts. Where they
+#: are too few the piece is cut, which takes longer.
 _PIECE_BITS = 30
-#: Derivatives of the slope that are taken by integrals, the last of them as a bound.
+#: Derivatives of the slope that are taken by integrals, the last of them as a bound. More narrow
+#: the bounds, and take longer.
 _DERIVATIVES = 2
-#: A rational number just above √5/2, as Lemma gram-order needs.
+#: A rational number just above √5/2, as Lemma gram-order needs. A smaller one is unsound.
 WIDE = Fraction(161, 144)
 
 

@@ -103,6 +103,7 @@ class EquilateralSearch:
 _SEARCH, _EQUILATERAL = TriangleSearch(), EquilateralSearch()
 _ZERO = Fraction(0)
 #: Shares of G − 1 by which the maximum may exceed the larger end; the last is proved for all.
+#: Smaller ones are sharper, and take longer to prove.
 SHARES = (Fraction(1, 1000), Fraction(1, 50), Fraction(3, 20), Fraction(1, 2))
 
 
