@@ -82,7 +82,7 @@ from symacct.kernel.theorem_registry import goal_of, theorem_node
 #: Names of three conversions: the usual one of a Rényi order, all that an order proves, and the
 #: exact profile.
 BY_ORDERS, CLOSEST, TRUE = "improved", "optimal", "exact"
-#: Significant digits that a screen shows.
+#: Significant digits that a screen shows. More take longer to prove.
 SCREEN_DIGITS = 6
 
 
@@ -95,7 +95,8 @@ class _Schedule:
     """
 
     #: The shares of the exact profile, of all Rényi orders, of the exact profile to few digits, and
-    #: of other bounds; what answers last, or must answer, may take all.
+    #: of other bounds; what answers last, or must answer, may take all. They divide the time alone:
+    #: each way's answer is proved.
     exact: Fraction = Fraction(1, 2)
     by_orders: Fraction = Fraction(1, 2)
     roughly: Fraction = Fraction(1, 2)
@@ -104,11 +105,14 @@ class _Schedule:
     #: Seconds that a few orders get even if a way before them overran its share: half of the second
     #: by which an answer may be late.
     least_seconds: float = 0.5
-    #: Significant digits that the exact profile is asked for first; 4 are had in little time.
+    #: Significant digits that the exact profile is asked for first; 4 are had in little time. It
+    #: costs time alone.
     first_digits: int = 4
-    #: Significant digits that the exact profile is asked for where the first ones take long.
+    #: Significant digits that the exact profile is asked for where the first ones take long. More
+    #: take longer, and may not be had in time.
     rough_digits: int = 2
-    #: Significant digits of a bound by a few orders, which is not the best one.
+    #: Significant digits of a bound by a few orders, which is not the best one. More would only
+    #: take longer.
     few_order_digits: int = 4
 
 
@@ -424,8 +428,10 @@ ENGINES = ("ball", "mpmath", "float64")
 #: What the argument orders= may be.
 Asked: TypeAlias = str | Iterable[Numeric] | None
 #: Bits of the ends of a float64 answer, many more than a double's 53, so that e^x adds no error.
+#: Its error bar is no proof.
 _FLOAT_END_BITS = 256
-#: The relative error that a float64 answer states at least, however few operations made it.
+#: The relative error that a float64 answer states at least, however few operations made it. A
+#: smaller one would be a bolder claim, of an engine that proves nothing.
 _LEAST_FLOAT_ERROR = 2.0**-40
 #: The tables of a curve whose entries are oracle calls: ε(α), its moments, and moments in a run.
 _ORACLE_TABLES = ("", "excess", "dense")

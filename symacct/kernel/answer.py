@@ -41,21 +41,27 @@ else:
 
 #: A format specification: what is before the digits, the digits, and the letter.
 _SPEC = re.compile(r"(.*?)(?:\.(\d+))?([eEfFgGn%]?)", re.DOTALL)
-#: Digits of a format specification that names none, as for Python's float.
+#: Digits of a format specification that names none, as for Python's float. Only the text rests on
+#: it.
 _FORMAT_DIGITS = 6
 #: The number of characters up to which a stated number is printed in full, to keep a message short.
+#: Only messages rest on it.
 _FULL_LENGTH = 24
-#: Significant digits of a longer stated number, which tell any two doubles apart.
+#: Significant digits of a longer stated number, which tell any two doubles apart. Only messages
+#: rest on it.
 _STATED_DIGITS = 17
-#: One that a message says of a number that was worked out has so many.
+#: One that a message says of a number that was worked out has so many. Only messages rest on it.
 _WORKED_OUT_DIGITS = 6
-#: Significant digits of α and of α − 1 that are printed of an order found by a search.
+#: Significant digits of α and of α − 1 that are printed of an order found by a search. Only the
+#: text rests on it.
 _ORDER_DIGITS = 4
-#: The number of characters up to which such an order is printed in full.
+#: The number of characters up to which such an order is printed in full. Only the text rests on it.
 _FULL_ORDER_LENGTH = 6
-#: Significant digits that every float64 has.
+#: Significant digits that every float64 has. Of more, zeros at the end of a text are kept; only the
+#: text rests on it.
 _FLOAT_DIGITS = 15
-#: The number of decimals up to which a number is printed as a decimal, not as a fraction.
+#: The number of decimals up to which a number is printed as a decimal, not as a fraction. Only the
+#: text rests on it.
 _MOST_DECIMALS = 60
 #: The rounding of a fraction, by whether it goes up, down, or to the nearest (None).
 _ROUNDINGS = {
@@ -383,11 +389,14 @@ def minus(x: mpmath.mpf) -> mpmath.mpf:
 
 # --- enclosures and guarantees
 
-#: Significant digits of the number asked for, in the line that prints a guarantee.
+#: Significant digits of the number asked for, in the line that prints a guarantee. Only the text
+#: rests on it.
 _LINE_DIGITS = 10
-#: The largest binary exponent of an enclosure for which a short decimal is looked for.
+#: The largest binary exponent of an enclosure for which a short decimal is looked for. It saves
+#: time: farther ones are printed with an exponent.
 _MOST_EXPONENT = 10**6
-#: The number of characters up to which an expression stands in a line in full.
+#: The number of characters up to which an expression stands in a line in full. Only the text rests
+#: on it.
 _LINE_LENGTH = 200
 
 

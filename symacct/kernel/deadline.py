@@ -28,7 +28,8 @@ from symacct.kernel.memory import new_lock
 
 T = TypeVar("T")
 #: Times the time that is left, beyond which work foreseen by its first pieces is given up: a first
-#: piece may be smaller, and then takes so much longer for its size.
+#: piece may be smaller, and then takes so much longer for its size. A larger factor wastes time, a
+#: smaller one gives up work that would have ended in time.
 _SURELY = 1.25
 
 
@@ -169,7 +170,8 @@ def in_half_the_time(question: Callable[[], T]) -> T | None:
     return Budget(remaining()).ask(Fraction(1, 2), question)
 
 
-#: More time that is proposed is so many times the seconds that were not enough.
+#: More time that is proposed is so many times the seconds that were not enough. Only a message
+#: rests on it.
 _MORE_TIME_FACTOR = 3
 
 
@@ -212,9 +214,10 @@ def one_question(what: str) -> Iterator[None]:
 #
 # A question that takes long shows a line where a person reads it, and removes it at the end.
 
-#: Seconds before a line is shown: most answers are there by then.
+#: Seconds before a line is shown: most answers are there by then. Only the screen rests on it.
 _QUIET_SECONDS = 2.0
-#: Seconds between two lines, short enough that a person sees them move.
+#: Seconds between two lines, short enough that a person sees them move. Only the screen rests on
+#: it.
 _PACE_SECONDS = 0.2
 #: The terminal's codes to go back to the start of a line and erase it.
 _ERASE_LINE = "\r\x1b[2K"

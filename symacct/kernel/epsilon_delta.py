@@ -54,7 +54,8 @@ _EXACT_REQUESTED = "conversion exact was asked for and"
 #: How a note begins that gives what the exact profile proves, where that is the larger number.
 EXACT_IS_LARGER = f"{_EXACT_REQUESTED} gives no less than"
 #: Numbers of significant digits that the exact profile is asked for in turn, where those asked for
-#: are out of reach. They end at 6, because a refusal of more digits takes long.
+#: are out of reach. They end at 6, because a refusal of more digits takes long. Each answer is
+#: proved; more cost time.
 _FALLBACK_DIGITS = range(1, 7)
 
 
@@ -279,7 +280,7 @@ def no_larger_at_one(best: Guarantee, search: BestOrder) -> Guarantee:
 # --- parts that may fail
 
 #: Bits up to which the probability that nothing fails is computed as a fraction; the power of a
-#: longer one costs more than the balls that stand for it.
+#: longer one costs more than the balls that stand for it. It costs time alone.
 _MOST_FRACTION_BITS = 4096
 
 
@@ -363,9 +364,10 @@ def _(node: Compose, below: FailuresOf) -> Failures | None:
 _PROOF = Proof("FAILING", SYMACCT.at("docs/proofs/conversions.md, failing"))
 FAILING_BELOW = Proof("FAILING-BELOW", SYMACCT.at("docs/proofs/conversions.md, failing-below"))
 #: The most bits of a δ that the rest is asked for exactly. A longer one would slow down each
-#: conversion, so it is rounded down and up.
+#: conversion, so it is rounded down and up. It costs time alone.
 _MOST_DELTA_BITS = 512
-#: Bits of a rounded δ beyond the digits asked: its rounding moves none of these digits.
+#: Bits of a rounded δ beyond the digits asked: its rounding moves none of these digits. A guarantee
+#: is sound for any: fewer lose digits.
 _DELTA_GUARD_BITS = 64
 
 

@@ -24,15 +24,17 @@ from functools import cache
 from types import FrameType, TracebackType
 from typing import Any
 
-#: The number of characters of a value that a message shows.
+#: The number of characters of a value that a message shows. Only messages rest on it.
 _SHOWN_LENGTH = 120
-#: The smallest whole number that is too long for a person to read in a fraction.
+#: The smallest whole number that is too long for a person to read in a fraction. Only messages rest
+#: on it: longer fractions are shown as decimals.
 _LEAST_LONG = 10**9
 #: Digits up to which a decimal is printed in full, and those of a longer one.
 _FULL_DIGITS, _ABOUT_DIGITS = 17, 6
-#: Bits of the mantissa of a float64.
+#: Bits of the mantissa of a float64. Only messages rest on it.
 _FLOAT_BITS = 53
-#: Binary places up to which a fraction may have been stated by hand, as 0.375 has three.
+#: Binary places up to which a fraction may have been stated by hand, as 0.375 has three. Only
+#: messages rest on it.
 _STATED_PLACES = 40
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = _SHOWN_LENGTH

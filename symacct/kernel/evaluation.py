@@ -39,7 +39,7 @@ from symacct.kernel.theorem_registry import Theorem
 # --- the curve of a node
 
 #: The number of orders beyond the largest one asked to which a run of cheap moments is computed,
-#: because a search over whole orders asks for those next to each other.
+#: because a search over whole orders asks for those next to each other. It costs time alone.
 _EXTRA_ORDERS = 3
 
 

@@ -90,9 +90,11 @@ _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
 #: No space is given back: of two runs of them each could take what the other leaves.
 _RATIONAL = re.compile(rf"\s*+([+-]?)\s*+{_DECIMAL}\s*+(?:/\s*+{_DECIMAL}\s*+)?", re.ASCII)
 _INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
-#: Bits of the mantissa of a float64, which a SymPy Float of this precision is taken to be.
+#: Bits of the mantissa of a float64. A SymPy Float of this precision is taken for a double, and
+#: read as the decimal that was typed: the values of formulas rest on it.
 _FLOAT_BITS = 53
-#: The largest whole number that SymPy gets to simplify or to order; longer ones become symbols.
+#: The largest whole number that SymPy gets to simplify or to order; longer ones become symbols. It
+#: saves time alone, as SymPy factors what it gets.
 _LARGEST_SHORT = 2**128
 
 

@@ -500,7 +500,8 @@ def as_node(value: object, subject: str) -> Node:
 
 #: A parameter's value as exact text, or two ends between which it is drawn log-uniformly.
 Size = str | tuple[float, float]
-#: Noise from almost none to very much, in units of the sensitivity.
+#: Noise from almost none to very much, in units of the sensitivity. Only the questions that
+#: `verify` draws rest on them.
 _NOISE_SCALES: tuple[Size, ...] = (
     (0.3, 0.6), (0.6, 1), (1, 2), (2, 4.5), (4.5, 12), (12, 60), (60, 3000), "1", "2",
 )  # fmt: skip

@@ -121,7 +121,8 @@ class Operation(Node):
 #: A number of runs: a whole number, or a SymPy expression that stands for one.
 Count: TypeAlias = int | sympy.Expr
 #: A number of runs that is not whole is shown in its error as a decimal of ten digits where it is
-#: below this, so that one digit at least is behind the point; else as it was given.
+#: below this, so that one digit at least is behind the point; else as it was given. Only a message
+#: rests on it.
 _MOST_SHOWN_RUNS = 10**9
 
 

@@ -51,45 +51,58 @@ class _Tuning:
     """The constants that steer the search for the best order; no answer rests on them."""
 
     #: The number of parts of a composition from which some stand for all where the search starts.
+    #: It steers.
     many_parts: int = 128
-    #: About how many parts stand for all.
+    #: About how many parts stand for all. It steers.
     few_parts: int = 16
-    #: The largest order that a search starts at; it takes growing steps to what lies beyond.
+    #: The largest order that a search starts at; it takes growing steps to what lies beyond. It
+    #: steers.
     largest_start: int = 2**17
-    #: Other valleys are looked for down to orders so many times smaller than the first's bottom.
+    #: Other valleys are looked for down to orders so many times smaller than the first's bottom. A
+    #: larger ratio finds more valleys, and takes longer; each order gives a proved answer.
     valley_ratio: int = 8
-    #: Other valleys are looked for up to this order, to which a sum costs little.
+    #: Other valleys are looked for up to this order, to which a sum costs little. A larger one
+    #: finds more valleys, and takes longer; each order gives a proved answer.
     cheap_order: int = 64
-    #: Steps of Newton's method, which has to be right only to a whole order.
+    #: Steps of Newton's method, which has to be right only to a whole order. They steer.
     newton_steps: int = 4
     #: The precision, in bits, at which orders are compared where the answer's own is above the
-    #: next.
+    #: next. The answer is computed anew at its own precision.
     search_bits: int = 80
-    #: The precision, in bits, up to which a sum costs little more than at the search's.
+    #: The precision, in bits, up to which a sum costs little more than at the search's. It costs
+    #: time alone.
     cheap_bits: int = 256
     #: The precision, in bits, below which an order that is not resolved is evaluated again at twice
     #: the bits. Wide balls from there on are compared as they are: what is found is as sound, and
     #: maybe not proved the best.
     most_bits: int = 4096
-    #: A search ends after so many orders that cannot be computed, if none could be.
+    #: A search ends after so many orders that cannot be computed, if none could be. A larger one
+    #: takes longer before an error.
     patience: int = 8
-    #: Relative bits of λ to which an order is searched for by something else than the curve.
+    #: Relative bits of λ to which an order is searched for by something else than the curve. It
+    #: costs time: the order's own ε is proved.
     steered_bits: int = 24
     #: Relative bits of λ to which such an order is near enough for the curve to go on from there.
+    #: It costs time: the order's own ε is proved.
     near_bits: int = 20
-    #: Orders tried where a search takes too long: the cheapest, then the likely ones first.
+    #: Orders tried where a search takes too long: the cheapest, then the likely ones first. Each
+    #: gives a proved bound.
     few_orders: tuple[Fraction, ...] = (
         *map(Fraction, (2, 16, 4, 64, 8, 32, 128, 256)),
         Fraction(3, 2),
         Fraction(5, 4),
     )
-    #: The share of the time left after the first of these that all others may take.
+    #: The share of the time left after the first of these that all others may take. It costs time
+    #: alone.
     few_orders_share: Fraction = Fraction(1, 2)
-    #: Ratio of the CGF orders of two neighbours up to which no order between them is tried.
+    #: Ratio of the CGF orders of two neighbours up to which no order between them is tried. A
+    #: smaller ratio brings the bound nearer to the best, and takes longer.
     gap: float = 1.1
-    #: Ratio of the CGF orders of an end of those tried and of the next one beyond it.
+    #: Ratio of the CGF orders of an end of those tried and of the next one beyond it. A larger one
+    #: finds farther orders in fewer steps; each gives a proved bound.
     reach: int = 4
-    #: The denominator of orders below 2 that are tried between others; those above are whole.
+    #: The denominator of orders below 2 that are tried between others; those above are whole. A
+    #: larger one brings the bound nearer to the best, and writes longer orders.
     denominator: int = 64
 
 

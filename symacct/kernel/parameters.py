@@ -54,7 +54,8 @@ def at_least_two(alpha: Order | np.ndarray) -> Order | np.ndarray:
 #: A rational, an expression or a ball ↦ whether the condition holds; of a ball, certainly.
 Condition: TypeAlias = Callable[[Any], Any]
 #: Bits of all integers in a formula with symbols up to which SymPy decides its sign. It would take
-#: long beyond, and the condition is taken as the user's assumption.
+#: long beyond, and the condition is taken as the user's assumption. A larger number decides more,
+#: and takes longer.
 _MOST_DECIDED_BITS = 2**12
 
 
@@ -187,7 +188,8 @@ def rational(value: Numeric, name: str) -> Fraction:
 
 # --- words and digits
 
-#: The largest number of characters of a file's path, which a message has to name.
+#: The largest number of characters of a file's path, which a message has to name. A longer one is
+#: refused.
 _MOST_PATH_LENGTH = 1000
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from symacct.kernel.claims import Source
 
-#: The number of authors up to which all are named; of more the first one is, with et al.
+#: The number of authors up to which all are named; of more the first one is, with et al. Only
+#: citations rest on it.
 _MOST_NAMED = 2
 
 

@@ -201,6 +201,7 @@ Bound: TypeAlias = Callable[..., Number]
 
 PROVED, REFUTED = "proved", "refuted"
 #: The values of an option whose theorem states no narrower range; 10⁹ terms would take hours.
+#: Larger ones are refused.
 ANY_VALUE = range(10**9)
 #: The statuses of a theorem or a conversion; the first alone gives guarantees.
 STATUSES = (PROVED, "conjecture", "approximation", REFUTED)

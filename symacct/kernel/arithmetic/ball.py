@@ -23,7 +23,8 @@ from symacct.kernel.memory import new_lock
 
 # flint's precision belongs to the process, so one certified evaluation runs at a time.
 _flint = new_lock(flint.ctx.default)
-#: The largest precision, in bits; a number of more would not fit into memory.
+#: The largest precision, in bits; a number of more would not fit into memory. More are refused by
+#: PrecisionError.
 _MOST_BITS = 2**31
 
 
@@ -149,7 +150,8 @@ class BallArithmetic(PlainGaps):
 
 
 BALL = BallArithmetic()
-#: The largest binary exponent of a ball whose fraction is formed; a longer one fills the memory.
+#: The largest binary exponent of a ball whose fraction is formed; a longer one fills the memory,
+#: and is refused by LimitError.
 _MOST_EXPONENT = 2**30
 
 

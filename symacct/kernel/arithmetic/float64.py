@@ -22,19 +22,25 @@ Floats: TypeAlias = Array | float
 #: What stands beside a LogNumber.
 Real: TypeAlias = "LogNumber | Array | float"
 
-#: The largest relative error of one rounding to a double.
+#: The largest relative error of one rounding to a double. Error bars rest on it.
 _UNIT = 2.0**-53
 #: A bound of the relative error of an elementary function of NumPy's, which is a few roundings.
+#: Error bars rest on it; they are no proof.
 _FUNCTION_ERROR = 8 * _UNIT
-#: The smallest positive double, which bounds the absolute error of an underflow.
+#: The smallest positive double, which bounds the absolute error of an underflow. Error bars rest on
+#: it.
 _TINY = 5e-324
-#: The error of a logarithm, in nats, from which on its number is shown as unknown.
+#: The error of a logarithm, in nats, from which on its number is shown as unknown. A larger one
+#: would show numbers without a digit.
 _UNKNOWN_ERROR = 0.5
-#: The logarithm of |x|, in nats, below which x, e^x − 1 and log(1 + x) are one double.
+#: The logarithm of |x|, in nats, below which x, e^x − 1 and log(1 + x) are one double. A larger one
+#: is wrong: the digits of small numbers rest on it.
 _LINEAR_LOG = -37.0
 #: The largest number of terms of a series that falls at least by halves; it has 53 bits by then.
+#: Fewer would lose digits, more cost time.
 _MOST_TERMS = 80
-#: The number of terms of a long sum that are formed at once, so that they fit into memory.
+#: The number of terms of a long sum that are formed at once, so that they fit into memory. It costs
+#: memory alone.
 _BLOCK_TERMS = 1 << 18
 
 

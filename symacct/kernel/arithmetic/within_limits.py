@@ -20,7 +20,8 @@ from symacct.kernel.arithmetic.expression import evaluate
 from symacct.kernel.errors import DomainError, PrecisionError, echo
 from symacct.kernel.exact import Exact, exact, expression, sympy
 
-#: The precisions, in bits, at which the size of a constant is computed in turn until it is known.
+#: The precisions, in bits, at which the size of a constant is computed in turn until it is known. A
+#: size that none of these tells is refused; higher ones cost time.
 _SIZE_PRECISIONS = (64, 256, 1024, 4096)
 
 

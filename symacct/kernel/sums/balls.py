@@ -17,7 +17,8 @@ from symacct.kernel.errors import LimitError, PrecisionError, SymacctError
 
 # --- balls and integrals
 
-#: The number of evaluations, each for more bits, after which an accuracy is refused.
+#: The number of evaluations, each for more bits, after which an accuracy is refused. More take
+#: longer before a PrecisionError.
 _MOST_EVALUATIONS = 12
 
 P = ParamSpec("P")
@@ -65,6 +66,7 @@ _HALF, _MILLS = arb(0.5), arb(0.3989422804014327)
 
 
 #: From this x on flint's erfc of a ball is wide: it bounds the slope e^{−x²} by an x² of 30 bits.
+#: Both ways are enclosures; from there on the other one is narrower.
 _FAR = 2**8
 
 
@@ -170,7 +172,8 @@ def to_relative_accuracy(evaluate: Callable[[int], arb]) -> arb:
 # Gauss's rule on an interval, in balls.
 
 
-#: The largest number of nodes of a rule: of more, one root of the polynomial may take seconds.
+#: The largest number of nodes of a rule: of more, one root of the polynomial may take seconds. More
+#: are refused by LimitError.
 _MOST_NODES = 2**22
 
 
@@ -199,9 +202,9 @@ def legendre_floats(count: int) -> tuple[np.ndarray, np.ndarray]:
 # Logarithms in float64 that choose steps, windows and precision; no result rests on them.
 
 LOG2 = math.log(2)
-#: The CGF order λ at which K(λ)/λ stands for ε(1).
+#: The CGF order λ at which K(λ)/λ stands for ε(1). It steers.
 _KL_ORDER = 2.0**-40
-#: The smallest CGF order λ of a magnitude, below which float64 would underflow to 0.
+#: The smallest CGF order λ of a magnitude, below which float64 would underflow to 0. It steers.
 _LEAST_LAMBDA = 1e-200
 
 
@@ -291,10 +294,10 @@ def log_laplace_kl(gamma: Fraction, b: Fraction) -> float:
 
 # --- minima
 
-#: The steps, in nats, in which the logarithm at a minimum is looked for, in turn.
+#: The steps, in nats, in which the logarithm at a minimum is looked for, in turn. They steer.
 _LOG_STEPS = (2.0, 0.5, 0.1)
 #: The largest modulus of a logarithm from which another step is tried, in nats: what is asked at
-#: e^{±200}, and its square, are floats, which end at e^{709}.
+#: e^{±200}, and its square, are floats, which end at e^{709}. It steers.
 _LARGEST_LOG = 200.0
 
 

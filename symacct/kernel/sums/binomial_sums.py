@@ -36,7 +36,7 @@ from symacct.kernel.sums.balls import up_to, within
 Span = tuple[int, int]
 Rates = tuple[arb, arb]
 
-#: The largest modulus of a float that steers; its products with orders are finite.
+#: The largest modulus of a float that steers; its products with orders are finite. It steers.
 HUGE = 1e200
 #: Newton steps by which the edge of a window is found; a rough edge costs terms, not soundness.
 NEWTON_STEPS = 12
@@ -316,7 +316,7 @@ def binomial_weights(alpha: int, orders: range) -> np.ndarray:
 # What a binomial sum over a curve adds up; to a low order all of it, as one polynomial.
 
 #: The largest order α at which all terms are summed as one polynomial, where they are cheap: to
-#: prove that most of more are small costs less.
+#: prove that most of more are small costs less. Both ways are enclosures; it costs time alone.
 DENSE_ORDER = 64
 
 #: A run of orders ↦ the terms over it; None where exponentials do not make them up.
@@ -430,11 +430,14 @@ def dense_sum(terms: Terms, alpha: int, rates: Rates, first: int) -> arb | None:
 # Python floats choose the cuts and tilts; balls evaluate the lines and the inequality.
 
 LOG_2 = math.log(2.0)
-#: The number of terms up to which all are summed, because to steer among them costs more.
+#: The number of terms up to which all are summed, because to steer among them costs more. It costs
+#: time alone.
 SHORT_TERMS = 16
-#: Bits beyond the precision for lines through large K: of K's digits e^K keeps log₂ K fewer.
+#: Bits beyond the precision for lines through large K: of K's digits e^K keeps log₂ K fewer. Of
+#: fewer the balls are wider.
 LINE_BITS = 32
-#: The bend of K, as a share of K, from which floats show that K is no line; it saves balls only.
+#: The bend of K, as a share of K, from which floats show that K is no line; it saves balls only. A
+#: smaller share costs time alone, as balls decide.
 CLEAR_BEND = 2.0**-40
 
 
@@ -637,13 +640,17 @@ Block = tuple[float, int, int, float, float]
 #: What a curve may state, if anything: a convex K, or an ε that does not fall. Either gives a line
 #: above K on each block.
 SHAPES = ("convex", "nondecreasing")
-#: The terms left out are to be below 2^{9 − precision} of the sum; what they are at most is added.
+#: The terms left out are to be below 2^{9 − precision} of the sum. A bound of them is added,
+#: whatever they are: more bits save terms, and widen the ball.
 SLACK_BITS = 9
-#: The number of terms up to which a block is summed without being cut once more.
+#: The number of terms up to which a block is summed without being cut once more. It costs time
+#: alone.
 BLOCK_TERMS = 64
-#: The number of terms that a cut has to spare to pay for the value of the curve that it asks.
+#: The number of terms that a cut has to spare to pay for the value of the curve that it asks. It
+#: costs time alone.
 SPARED_TERMS = 5
 #: Bits that may cancel among the exponentials of a run, before its terms are summed one by one.
+#: More would widen the ball.
 MOST_CANCELLED_BITS = 8
 
 

@@ -15,12 +15,14 @@ from symacct.kernel.errors import PrecisionError
 #: (bits of precision, order i) -> a ball for K_i.
 LogMoment = Callable[[int, int], arb]
 
-#: Bits of the first pass beyond those asked: e^K loses log2 K of them, and the sums a few.
+#: Bits of the first pass beyond those asked: e^K loses log2 K of them, and the sums a few. Where
+#: they are too few a second pass has more.
 GUARD_BITS = 64
 #: Bits that the moments e^K may share with 1. A difference of closer ones is refused, because it
 #: would take so many times that precision.
 MOST_SHARED_BITS = 1024
-#: The number of terms up to which one sum costs less than its share of the product, as measured.
+#: The number of terms up to which one sum costs less than its share of the product, as measured. It
+#: costs time alone.
 MAX_WINDOW = 64
 
 

@@ -11,14 +11,18 @@ from flint import arb, arb_poly, ctx
 from symacct.kernel import deadline
 from symacct.kernel.sums.balls import ball, within
 
-#: The largest distance |t| of a real order from the whole order in the middle.
+#: The largest distance |t| of a real order from the whole order in the middle. The proof of a
+#: polynomial's error holds up to it: a larger one is unsound.
 REACH = Fraction(1, 2)
 #: Bits of accuracy that a polynomial may lack where it is smallest; a theorem aims at half as many.
-#: Of a product that lacks more, the factors stay apart.
+#: Of a product that lacks more, the factors stay apart. Fewer cost time, as factors stay apart more
+#: often.
 LOST_BITS = 24
 #: Bits beyond the precision at which products are formed, for the roundings of thousands of them.
+#: Where they are too few, the ball is wider.
 _GUARD_BITS = 24
-#: The number of terms by which a product is lengthened at a time, beyond those of its factors.
+#: The number of terms by which a product is lengthened at a time, beyond those of its factors. It
+#: costs time: what is cut off is bounded.
 _ADDED_TERMS = 8
 
 

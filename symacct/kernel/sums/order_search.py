@@ -26,35 +26,41 @@ from symacct.kernel.arithmetic.ball import accuracy, rational
 Objective = Callable[[Any], arb]
 _Order = TypeVar("_Order", bound=int | Fraction)
 
-#: The bits to which an order is searched for that is not proved to be the best.
+#: The bits to which an order is searched for that is not proved to be the best. More take longer;
+#: the answer at any order is proved.
 UNPROVED_BITS = 30
 #: The largest number of times that λ = α − 1 is halved from 1 on; no search goes nearer to α = 1.
+#: It saves time: a curve may have its best order nearer still, and then the bound is larger.
 _MAX_HALVINGS = 400
 #: The number of halvings of λ after which an infinite curve is taken to be infinite at α = 1 too.
+#: It steers.
 _INFINITE_HALVINGS = 20
-#: The largest number of secants of a crossing, which take far fewer where they converge.
+#: The largest number of secants of a crossing, which take far fewer where they converge. They
+#: steer.
 _MAX_SECANTS = 20
-#: The relative bits that a value needs, so that orders can be compared by it.
+#: The relative bits that a value needs, so that orders can be compared by it. It steers.
 _STEERING_BITS = 10
-#: The first secant of a root goes through a point 2^−6 of the reach away, so that it is local.
+#: The first secant of a root goes through a point 2^−6 of the reach away, so that it is local. It
+#: steers.
 _FIRST_SECANT_BITS = 6
-#: A saddle is looked for within λ/16 of an order, by which its valley may have moved.
+#: A saddle is looked for within λ/16 of an order, by which its valley may have moved. It steers.
 _SADDLE_DIVISOR = 16
-#: The part of a segment that a rough fit may step, below the half up to which one polynomial
-#: serves all orders.
+#: The part of a segment that a rough fit may step, below the half up to which one polynomial serves
+#: all orders. It steers.
 _STEP_SHARE = fmpq(127, 256)
 _HALF = fmpq(1, 2)
-#: Golden sections alone narrow a segment to 1/32, to see whether its bottom is well inside.
+#: Golden sections alone narrow a segment to 1/32, to see whether its bottom is well inside. It
+#: steers.
 _END_DIVISOR = 32
-#: The number of first fits that are taken to be through orders far from the bottom.
+#: The number of first fits that are taken to be through orders far from the bottom. They steer.
 _ROUGH_FITS = 2
 #: What the width in which a bottom is looked for is divided by, in turn, until the floor has its
-#: digits; the first proves that of most valleys.
+#: digits; the first proves that of most valleys. Each floor is proved; more take longer.
 _WIDTH_DIVISORS = (1, 2**8, 2**16)
 #: The multiples of a width at which f is asked on both sides of a bottom; the next one is taken
 #: where balls overlap. A wider one gives a lower floor, and fewer proved digits.
 WIDTH_MULTIPLES = (2, 8, 64, 2**10, 2**14, 2**18)
-#: (3 − √5)/2, the golden section, to the accuracy that steering needs.
+#: (3 − √5)/2, the golden section, to the accuracy that steering needs. It steers.
 _GOLDEN = Fraction(381966, 1_000_000)
 
 
