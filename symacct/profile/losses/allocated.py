@@ -47,28 +47,35 @@ else:  # which several epochs alone need
 
 #: A value has so many bits less than flint's precision, as callers ask with a reserve; 10 at least.
 _RESERVE_BITS, _FEWEST_BITS = 56, 10
-#: An error is asked to be e^{−3} of what is wanted, and a guess of log δ is lowered by as much.
+#: An error is asked to be e^{−3} of what is wanted, and a guess of log δ is lowered by as much. It
+#: costs time: errors are bounded apart.
 _SPARE_NATS = 3.0
-#: Errors are rounded to multiples of so many nats, so that nearby questions share a contour.
+#: Errors are rounded to multiples of so many nats, so that nearby questions share a contour. It
+#: costs time alone.
 _ROUNDED_NATS = 4.0
-#: Beyond this s = Δ/σ no contour is short, and bounds of one run answer alone.
+#: Beyond this s = Δ/σ no contour is short, and bounds of one run answer alone. These are proved,
+#: and wide.
 _LARGEST_RATIO_OF_CONTOURS = 6.5
 #: There more bits than these tell no more, and are refused by a PrecisionError.
 _MOST_BITS_OF_BOUNDS = 192
-#: The others' ratios are bounded at K to one of these powers, whichever bounds best.
+#: The others' ratios are bounded at K to one of these powers, whichever bounds best. Each is a
+#: proved bound; more are sharper.
 _POWERS_OF_PLACE = np.linspace(0.4, 0.9, 11).tolist()
 #: Places within half a deviation of the loss share a contour, but no farther apart than 0.25 nats.
 _CELL_IN_DEVIATIONS, _WIDEST_CELL = 0.5, 0.25
-#: A contour is laid again at most so often, for a smaller δ or more bits.
+#: A contour is laid again at most so often, for a smaller δ or more bits. More take longer, and the
+#: ball holds D whatever they are.
 _ATTEMPTS = 5
 #: A guess of ε is halved so often, from at most 10^4 nats.
 _HALVINGS, _FARTHEST = 60, 1e4
-#: Below this a float64 counts as lost, and an asymptotic formula serves.
+#: Below this a float64 counts as lost, and an asymptotic formula serves. It steers.
 _TINY = 1e-300
+#: About so many bits do for what steers.
 _FEW_BITS = 64
 #: Orders λ at which E[(S/t)^{−λ}] steers.
 _ORDERS = np.geomspace(0.1, 1e6, 120)
 #: The second derivative of log E[(S/t)^z] is a difference over so much of an order on either side.
+#: It steers.
 _ORDER_STEP = 1e-3
 
 
@@ -313,18 +320,20 @@ def _halved(above: Callable[[float], float]) -> float:
 
 #: A value has so many bits less than flint's precision, as callers ask with a reserve; 10 at least.
 _LAPLACE_RESERVE_BITS, _LAPLACE_FEWEST_BITS = 32, 10
-#: A δ below e^{−2·bits} is told with more bits only.
+#: A δ below e^{−2·bits} is told with more bits only. The ball is wide, and holds D.
 _NATS_PER_BIT = 2.0
-#: A contour is laid again at most so often, for a smaller δ.
+#: A contour is laid again at most so often, for a smaller δ. More take longer, and the ball holds D
+#: whatever they are.
 _LAPLACE_ATTEMPTS = 6
 #: The line is taken with so many nodes at most, else the hyperbola where so many ratios at most may
 #: be the largest; then with more of both, and beyond these a PrecisionError refuses.
 _NODES_AND_ENDS = ((500, 100), (5000, 500), (20_000, 3000))
-#: Orders α > 1 at which moments estimate D.
+#: Orders α > 1 at which moments estimate D. They steer.
 _LAPLACE_ORDERS = 1 + np.geomspace(1e-3, 1e6, 200)
-#: Places within one deviation of log S share a line.
+#: Places within one deviation of log S share a line. It costs time alone.
 _LINE_CELL_IN_DEVIATIONS = 1.0
-#: Next to order ½ the formula of E[W^z] is taken at this |2z−1|s/2, where it does not cancel.
+#: Next to order ½ the formula of E[W^z] is taken at this |2z−1|s/2, where it does not cancel. It
+#: steers.
 _LEAST_ARGUMENT = 1e-9
 
 

@@ -52,34 +52,41 @@ _FINENESS = (
     _Fineness(80, 2.0**-8, 2**12),
     _Fineness(160, 2.0**-9, 2**13),
 )
-#: What is left out at each end is e^{−need}: more is tried where less tells no digit.
+#: What is left out at each end is e^{−need}: more is tried where less tells no digit. It is
+#: bounded, and added.
 _NEEDS = (32.0, 64.0, 128.0, 256.0)
-#: Up to so many bits no more is tried: far from a root nothing is asked of tiny values.
+#: Up to so many bits no more is tried: far from a root nothing is asked of tiny values. The ends
+#: are proved, and farther apart.
 _SHALLOW_BITS = 64
-#: An ε is told from what is left out where δ is so many nats larger.
+#: An ε is told from what is left out where δ is so many nats larger. It steers.
 _TOLD_NATS = 15.0
-#: A grid's need counts so many nats for digits that no law has.
+#: A grid's need counts so many nats for digits that no law has. It chooses the law, each of which
+#: is proved.
 _NATS_OF_DIGITS = 8.0
-#: A value is told where its lower bound is at least this share of the upper one.
+#: A value is told where its lower bound is at least this share of the upper one. Both ends are
+#: proved: a larger share takes longer.
 _TOLD_SHARE = 0.9
-#: An ε is estimated by so many halvings.
+#: An ε is estimated by so many halvings. It steers.
 _HALVINGS = 40
-#: Bounds in float64 are raised by this share, for their roundings.
+#: Bounds in float64 are raised by this share, for their roundings. A smaller share is unsound.
 _RAISED = 1 + 2.0**-30
 #: Losses of one run farther than this are refused by a PrecisionError: products must not overflow.
 _FARTHEST = 128.0
-#: D falls beyond this loss, where float64 has no e^y: its upper bound there is that at this one.
+#: D falls beyond this loss, where float64 has no e^y: its upper bound there is that at this one. A
+#: larger one overflows.
 _LARGEST = 512.0
 #: The far ends of a loss are estimated by a grid of so many steps, and the near end of a sum of
-#: ratios by so many deviations.
+#: ratios by so many deviations. They steer.
 _STEPS_OF_ENDS, _DEVIATIONS = 2**9, 10.0
-#: An outcome is taken to be at a node that its ratio is so many bits from.
+#: An outcome is taken to be at a node where its ratio is so many bits from it; the law above counts
+#: what that moves. Fewer widen it.
 _NODE_BITS = 60
-#: It is sought there where float64 has it within so many steps.
+#: It is sought there where float64 has it within so many steps. It saves time: balls decide.
 _NEAR_NODE = 2.0**-20
-#: Masses below are kept that are known to so many bits.
+#: Masses below are kept that are known to so many bits. The law below may leave out any; it takes
+#: those that it keeps for correctly rounded, so that fewer than 54 are unsound.
 _FLOAT_BITS = 60
-#: The least variance of a ratio that chooses a step.
+#: The least variance of a ratio that chooses a step. It steers.
 _LEAST_VARIANCE = 1e-18
 
 

@@ -26,9 +26,10 @@ from symacct.profile.proofs import BOUNDED_RANGE
 from symacct.profile.roots import Value
 from symacct.profile.written_laws import Write, WrittenLaws
 
-#: The alternating sum loses about so many bits a run, and is worked out with as many more.
+#: The alternating sum loses about so many bits a run, and is worked out with as many more. Where
+#: they are too few, the ball is wider.
 _BITS_LOST_PER_RUN = 3
-#: The sum answers for at most so many runs; grids do for more.
+#: The sum answers for at most so many runs; grids do for more. It saves time.
 _MOST_RUNS = 100
 
 

@@ -48,7 +48,8 @@ else:  # which is made of this loss
 # On each piece a variable u runs over an interval: the distance T from one end of it, or log T far
 # out and next to where a density is singular. log q there is that of the density of u.
 
-#: From this distance T on, in units of the outcome, the variable u is log T.
+#: From this distance T on, in units of the outcome, the variable u is log T. The change of
+#: variables is exact: it costs time alone.
 _BEND = 64
 
 #: Orders a, each with log of what ∫ q(m/q)^a may be beyond the charts.
@@ -261,7 +262,8 @@ class DensityPair:
 #
 # One run of a pair of densities: H_a(P‖Q) = ∫(p − aq)₊ between the places where p = aq.
 
-#: An integral of (p − e^y q)₊ is asked to so many bits less than flint's precision.
+#: An integral of (p − e^y q)₊ is asked to so many bits less than flint's precision. Fewer widen D's
+#: ball less, and take longer.
 _SPARE_BITS = 30
 
 
@@ -615,29 +617,34 @@ def _joint(chart: Chart, is_far: bool) -> tuple[object, ...]:
 #
 # F(z) = ∫ q(m/q)^z, m = (1−γ)q + γp (docs/proofs/losses.md, Lemma density-moments).
 
-#: Bounds and panels are worked out at this many bits.
+#: Bounds and panels are worked out at this many bits; of fewer bounds are wider.
 _BOUND_BITS = 64
-#: The half axes' sum of a panel's ellipse, over half the panel.
+#: The half axes' sum of a panel's ellipse, over half the panel. The error's bound is proved for any
+#: above 1; a larger one takes fewer nodes and more panels.
 RHO = 2.5
-#: The half axes of that ellipse, over half the panel.
+#: The half axes of that ellipse, over half the panel. The proof needs them to be those of `RHO`.
 _AXES = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
-#: Half the ellipse is covered by so many arcs.
+#: Half the ellipse is covered by so many arcs. More are sharper, and take longer.
 _ARCS = 8
-#: A panel is halved where what is integrated grows by more than so many nats in its ellipse.
+#: A panel is halved where what is integrated grows by more than so many nats in its ellipse. It
+#: costs time: each panel's error is bounded.
 _MOST_GROWTH = 48.0
-#: More panels than these are refused by a LimitError.
+#: More panels than these are refused by a LimitError. They take some seconds.
 _MOST_PANELS = 1500
-#: Up to this t hardly anything has fallen, and no bound by parts is asked.
+#: Up to this t hardly anything has fallen, and no bound by parts is asked. F(a) is the bound then.
 _LEAST_TIME = 2.0**-10
-#: A fall of log|F| by so many nats is bounded well enough by parts alone.
+#: A fall of log|F| by so many nats is bounded well enough by parts alone. Both bounds are proved:
+#: the other one takes longer.
 _FALL_TOLD_BY_PARTS = 1.0
 #: Moments that steer are off by about e^{−20} F(a).
 _STEERING_NEED = 20.0
-#: Each panel is asked to be off by e^{−6} of what is needed, as many add up.
+#: Each panel is asked to be off by e^{−6} of what is needed, as many add up. What they come to is
+#: proved apart.
 _SPARE_NATS = 6.0
-#: The log of what is no more than nothing.
+#: The log of what is no more than nothing. It steers.
 _LOG_OF_NOTHING = -1e9
 #: Orders up to this one have a grid of their own; one beyond shares that of the next power of it.
+#: It costs time alone.
 _ORDER_OF_SHARED_GRIDS = 16
 
 

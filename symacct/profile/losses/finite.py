@@ -34,7 +34,7 @@ else:  # which grids and printers read
     float_laws = LazyModule("symacct.profile.float_laws")
     written_laws = LazyModule("symacct.profile.written_laws")
 
-#: An exponential takes the time of so many products.
+#: An exponential takes the time of so many products. It steers.
 _PRODUCTS_OF_EXPONENTIAL = 16
 
 #: (p, q) of every outcome, exact, of two laws with the total 1 each.

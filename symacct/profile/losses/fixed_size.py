@@ -51,14 +51,18 @@ if TYPE_CHECKING:
 # F(z) = (1−γ)TV(P, Q) + ∫_0^∞ Q(½+v)(R^z + R^{1−z}) dv (docs/proofs/losses.md, Lemma
 # glued-gaussian).
 
-#: A panel's ellipse is chosen from these, each by its half axes' sum over half the panel.
+#: A panel's ellipse is chosen from these, each by its half axes' sum over half the panel. Each has
+#: its bound; the best one saves nodes.
 _ELLIPSES = np.geomspace(1.1, 12.0, 40)
 #: A panel is 1.5σ long, or 1.5σ² where that is less, σ over Δ: so far QR^z is nearly a polynomial.
+#: Each panel's error is bounded: it costs time alone.
 _PANEL_IN_DEVIATIONS = 1.5
 #: Panels that steer go 9σ beyond the farthest order, with so many nodes on each.
 _STEERING_DEVIATIONS, _STEERING_POINTS = 9.0, 24
-#: There are at most so many panels; longer ones have wider bounds, or none.
+#: There are at most so many panels; longer ones have wider bounds, or none. They take time.
 _MOST_PANELS = 2000
+#: The number of nodes keeps so many leading bits, rounded up, so that few rules serve many panels.
+#: It costs time alone.
 _RULE_BITS = 4  # of the number of nodes on a panel
 #: A panel that needs more nodes is cut: the roots of a long rule take longer than sums over them.
 _MOST_POINTS = 64
@@ -314,7 +318,8 @@ class _Frame:
 
 #: Moments that steer are summed over so many of Gauss's nodes on [s/2, s].
 _LAPLACE_STEERING_POINTS = 96
-#: The ellipse about [s/2, s] is chosen from these, each by its half axes' sum over s/4.
+#: The ellipse about [s/2, s] is chosen from these, each by its half axes' sum over s/4. Each has
+#: its bound; the best one saves nodes.
 _LAPLACE_ELLIPSES = np.geomspace(1.02, 60.0, 60)
 
 
@@ -466,7 +471,8 @@ def _off(part: FixedSizeLaplace, a: float, far: float, rho: arb, count: int) -> 
 # are mq and nq, and F(z) = E_q[m^z n^{1−z}] (docs/proofs/losses.md, Lemma three-means). Nobody's
 # profile may be smaller than that of a mechanism that fits the description: a lower bound.
 
-#: A plane is shifted by a pair of these heights, in deviations, for a bound of the aliases.
+#: A plane is shifted by a pair of these heights, in deviations, for a bound of the aliases. Each
+#: has its bound; the best one saves nodes.
 _HEIGHTS = np.geomspace(1e-3, 40, 90)
 #: A shift turns m and n by less than this angle in radians: at π/2 the bound of |m| fails.
 _WIDEST_ANGLE = 1.5
@@ -476,15 +482,19 @@ _WIDEST_ANGLE = 1.5
 _STEERING_STEP, _STEERING_DEVIATIONS_OF_PLANE = 0.4, 8.5
 #: Bounds are worked out at this many bits, of fewer they are wider; `below` asks for 54 at least.
 _BOUND_BITS = 64
-#: The plane is cut at so many levels of X and Y, where arg m and arg n are bounded one by one.
+#: The plane is cut at so many levels of X and Y, where arg m and arg n are bounded one by one. More
+#: are sharper, and take longer.
 _LEVELS = 48
 #: More nodes than these, of a moment far out and of one that steers, are refused by a LimitError.
 _MOST_FAR_NODES, _MOST_STEERING_NODES = 200_000, 100_000
 #: Far out F is bounded above one of these y alone, in deviations, where that is the best bound.
+#: Each bound is proved.
 _STARTS = (-40.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 #: m^a is split by convexity with one of these weights w of (γX)^a, where that is the best bound.
+#: Each bound is proved.
 _SHARES = tuple(float(w) for w in np.geomspace(1e-4, 0.5, 14))
 #: f″ is bounded by bells of which that about 0 has one of these weights, whichever bounds it best.
+#: Each bound is proved.
 _WEIGHTS = (0.25, 0.5, 0.7, 0.85, 0.95, 0.99)
 
 

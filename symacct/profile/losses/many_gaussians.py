@@ -30,33 +30,40 @@ from symacct.profile.losses.sampled_gaussian import SampledFrame, SampledGaussia
 from symacct.profile.part import Factor, Floats, OrderLine, rounded_down
 from symacct.profile.sums import powers, sums_on_a_line
 
-#: Bounds are worked out at this many bits.
+#: Bounds are worked out at this many bits; of fewer they are wider.
 _BITS = 64
-#: A strip turns w by this angle in radians at most: R has zeros at π.
+#: A strip turns w by this angle in radians at most: R has zeros at π. A wider one has no bound.
 _WIDEST_ANGLE = 0.99 * math.pi
-#: Fewer different noises than these are summed one by one: no interpolation costs less.
+#: Fewer different noises than these are summed one by one: no interpolation costs less. Both are
+#: enclosures: it costs time alone.
 _MANY_RUNS = 33
-#: The interval of s = 1/σ is this share wider on either side than the noises are.
+#: The interval of s = 1/σ is this share wider on either side than the noises are. The
+#: interpolation's error is bounded on that interval: a wider one takes more points.
 _MARGIN = 2.0**-6
-#: One bound of the decay serves noises whose s differ by this ratio at most.
+#: One bound of the decay serves noises whose s differ by this ratio at most. A larger ratio is
+#: quicker, and less sharp.
 _RATIO_OF_ONE_DECAY = 1 + 2.0**-6
-#: Noises whose s differ by this ratio at most are interpolated together.
+#: Noises whose s differ by this ratio at most are interpolated together. It costs time alone.
 _RATIO_OF_ONE_GRID = 2.0
-#: So many nodes of a line are interpolated by one product of matrices.
+#: So many nodes of a line are interpolated by one product of matrices. It costs memory alone.
 _ROWS = 256
-#: A strip's height is chosen from these shares of the highest one.
+#: A strip's height is chosen from these shares of the highest one. Each has its bound; the best one
+#: saves nodes.
 _MANY_SHARES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
-#: A strip may end so much farther in Z, a standard normal, than where nodes are small.
+#: A strip may end so much farther in Z, a standard normal, than where nodes are small. What is
+#: beyond is bounded.
 _FURTHER_ENDS = np.arange(0.0, 6.0)
-#: An ellipse is chosen from these, each by its half axes' sum over half the interval.
+#: An ellipse is chosen from these, each by its half axes' sum over half the interval. Each has its
+#: bound; the best one saves points.
 _RATIOS = 1.2 ** np.arange(1, 22)
-#: Half an ellipse is covered by so many arcs, an even number so that no arc goes over the top.
+#: Half an ellipse is covered by so many arcs, an even number so that no arc goes over the top. More
+#: are sharper, and take longer.
 _ARCS = 16
 #: Cells of Z begin so far below 0, and are so long, in deviations.
 _FIRST_CELL, _CELL_OF_Z = 16.0, 0.25
-#: An estimate of Chebyshev points ends here, where no grid is worth while.
+#: An estimate of Chebyshev points ends here, where no grid is worth while. It steers.
 _MOST_POINTS_OF_GRID = 1e6
-#: A term of the interpolation takes the time of this part of a term of a sum.
+#: A term of the interpolation takes the time of this part of a term of a sum. It steers.
 _TERMS_OF_ONE = 8
 
 #: A loss with the count of its runs.

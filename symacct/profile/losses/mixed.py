@@ -17,7 +17,7 @@ from symacct.kernel.exact import Exact
 from symacct.profile.part import Floats, OrderLine, Part, no_pair
 from symacct.profile.written_laws import BREAK, Write, WrittenLaws, factor, grouped
 
-#: The mean of the loss is a difference of log F over so much of an order.
+#: The mean of the loss is a difference of log F over so much of an order. It steers.
 _ORDER_STEP = 1e-3
 
 #: Log of a share, log c, and a part: F(z) is Σ share c^z F_part(z) over the members.

@@ -181,10 +181,11 @@ def _steering(part: OneSample) -> tuple[Floats, Floats]:
 # c = 1−γ+γe^y, but for a factor c: F(z) = E_y[c^z F_G(z)]. The others are finite, or Laplace noise,
 # whose losses Gauss's rule takes (docs/proofs/losses.md, Lemma beside-gaussian).
 
-#: Bounds are worked out at this many bits.
+#: Bounds are worked out at this many bits; of fewer they are wider.
 _BOUND_BITS = 64
 #: Ellipses that bound Gauss's rule are chosen from these, each by its half axes' sum over s/2. They
-#: rise: the search ends at the first that is too high.
+#: rise: the search ends at the first that is too high. Each has its bound; the best one saves
+#: nodes.
 _ELLIPSES = [1.1 * 1.3**j for j in range(16)]
 #: Moments are known beside so many runs of Laplace noise, and outcomes of finite laws together, at
 #: most: nodes are the product of all their numbers, and beyond these a grid is sooner had.
@@ -193,7 +194,8 @@ _MOST_LAPLACE, _MOST_OUTCOMES = 2, 64
 _STEERING_POINTS = 6
 #: A bound of |F| far out has between 8 and 64 cells for each nat of Δ/b. More are narrower bounds.
 _FEWEST_CELLS, _MOST_CELLS = 8, 64
-#: Errors are asked to be e^{−3} of what is needed, as several of them add up.
+#: Errors are asked to be e^{−3} of what is needed, as several of them add up. What they come to is
+#: proved apart.
 _SPARE_NATS = 3.0
 
 #: Q-masses, and the loss of each, a ball as wide as its cell where it stands for one.

@@ -30,24 +30,32 @@ from symacct.profile.roots import enclosed
 from symacct.profile.sums import End
 from symacct.profile.written_laws import BREAK, MOST_TERMS, Write, WrittenLaws, factor, normal
 
-#: Bounds are worked out at this many bits.
+#: Bounds are worked out at this many bits; of fewer they are wider.
 _BITS = 64
 #: An even grid that steers has this step, and goes so far beyond the tilted means, in deviations.
 _STEERING_STEP, _STEERING_REACH = 1 / 16, 12.0
-#: A bound over x is taken on cells of this length in deviations, at their ends.
+#: A bound over x is taken on cells of this length in deviations, at their ends. Shorter ones are
+#: sharper, and take longer.
 _CELL = 1 / 8
-#: A line Im x = η is tried at these shares of the highest one.
+#: A line Im x = η is tried at these shares of the highest one. Each has its bound; the best one is
+#: taken.
 _SHARES = np.array([0.003, 0.01, 0.03, 0.06, 0.1, 0.16, 0.24, 0.34, 0.46, 0.6, 0.75])
 #: The highest line turns the farthest means against each other by this angle in radians: at π the
 #: laws may have zeros between, and the bound by cos fails.
 _LARGEST_TURN = 0.9 * math.pi
-#: A fall of log|F| by so many nats is bounded well enough by one line off the real one.
+#: A fall of log|F| by so many nats is bounded well enough by one line off the real one. Both bounds
+#: are proved: the other one takes longer.
 _FALL_TOLD_BY_A_LINE = 1.0
-#: Nodes are chosen as if no line made the tails more than e^3000 times larger.
+#: Nodes are chosen as if no line made the tails more than e^3000 times larger. It steers: what is
+#: beyond the nodes is bounded.
 _MOST_TURNED_NATS = 3000.0
-#: Bounds A + C/t are offered for so many t, each twice the one before.
+#: Bounds A + C/t are offered for so many t, each twice the one before. Each is a proved bound; more
+#: are sharper.
 _DOUBLINGS_OF_TIME = 24
+#: The outcome of a loss is looked for up to so many deviations from 0; beyond, D is NaN, and other
+#: strategies are asked. It costs time.
 _FARTHEST = 2**40  # that a place may be, in deviations
+#: log √(2π), of the normal density. It steers.
 _LOG_ROOT = math.log(2 * math.pi) / 2
 
 #: (w, j) of each law N(jΔ, σ²), by growing j; the weights add up to 1.
@@ -466,13 +474,15 @@ def _sample(part: NormalMixtures, a: float, far: float, need: float, bits: int) 
 # A law on nodes, of which a grid for many parts is made (docs/proofs/grids.md, Lemma
 # mixture-tails). Here x and the means are from the mean of Q's heaviest law, in deviations.
 
-#: No set of outcomes is told from one that begins so far beyond all means, in deviations.
+#: No set of outcomes is told from one that begins so far beyond all means, in deviations. Lemma
+#: mixture-tails takes what is beyond for rounding: a smaller one is unsound.
 _FAR = 13.0
 #: Places are first read off a table of so many losses, then made nearer by so many Newton steps.
 _TABLE, _NEWTON_STEPS = 2**13, 2
-#: Exponents above this are not had: e^t has to be far from overflow.
+#: Exponents above this are not had: e^t has to be far from overflow. Means that need larger ones
+#: are left to balls.
 _LARGEST_EXPONENT = 600.0
-#: Losses farther than this are not told apart, in nats.
+#: Losses farther than this are not told apart, in nats. Both ends of the loss steer.
 _FARTHEST_LOSS = 256.0
 #: An exponent d(x − d/2) is off by so many units of |d|(|x| + |d|), a term by so many of itself.
 _EXPONENT_UNITS, _TERM_UNITS = 8, 16

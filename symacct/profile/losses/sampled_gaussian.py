@@ -40,11 +40,13 @@ else:  # which grids, printers and compositions of many different noises read
 # R has zeros only at Im w = π mod 2π, so the line of integration may be moved to any Im x = η,
 # 0 <= η < πσ² (docs/proofs/losses.md, Lemma gaussian-decay).
 
-#: Amplitudes of a taper are bounded on a line of this angle at most, in radians below π/2.
+#: Amplitudes of a taper are bounded on a line of this angle at most, in radians below π/2. Each
+#: angle has its bound.
 _SLOW_ANGLE = 1.45
-#: log R is bounded by so many chords up to an order that is far above the last node.
+#: log R is bounded by so many chords up to an order that is far above the last node. More are
+#: sharper, and take longer.
 CHORDS = 8
-#: The peak of QR^a is looked for at so many points.
+#: The peak of QR^a is looked for at so many points. It steers.
 _PEAK_PLACES = 96
 #: Amplitudes are bounded on cells of v = log(γe^w/(1−γ)) from v = log(1/t) − 6 to v = 4, each so
 #: long, and by one term beyond each end: the bound holds for other numbers, only less closely.
@@ -345,27 +347,32 @@ def log_shrink(a: float, angle: float, log_rest: float) -> float:
 # log R and the weights κQR^a are real there and do not depend on Im z; a strip |Im x| <= θσ², θ <
 # π, bounds the error for all |Im z| <= t at once (docs/proofs/losses.md, Lemma strip-trapezoids).
 
-#: Bounds are worked out at this many bits.
+#: Bounds are worked out at this many bits; of fewer they are wider.
 _BITS = 64
-#: A strip's angle is chosen from these shares of π, and some nearer to it.
+#: A strip's angle is chosen from these shares of π, and some nearer to it. Each has its bound; the
+#: best one is taken.
 _SHARES = [0.004, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7]
 _LINE_ANGLES = np.array([*_SHARES, 0.8, 0.9, 0.95, 0.98, 0.995])[:, None] * math.pi
-#: Places beside 0, where arg R_θ rises fast for θ near π.
+#: Places beside 0, where arg R_θ rises fast for θ near π. Chords between them are bounds: more are
+#: sharper.
 _NEAR_0 = [0.03, 0.1, 0.25, 0.5]
 #: An edge of a strip is bounded between these places v = log(γe^w/(1−γ)). More are a nearer bound.
 _PLACES = np.array(
     [*np.arange(-18.0, -0.5, 0.5), *(-v for v in _NEAR_0[::-1]), 0.0, *_NEAR_0, 1.0, 2.0, 4.0]
 )
-#: The index of the place 0.
+#: The index of the place 0 among `_PLACES`: the proof needs it among those of a strip.
 _ZERO = int(np.flatnonzero(_PLACES == 0)[0])
-#: What is estimated to be below e^{−3} of the bound has one chord for all.
+#: What is estimated to be below e^{−3} of the bound has one chord for all. It steers: any chord is
+#: a bound.
 _SPARE_NATS = 3.0
 # What depends on θ and v alone, as in `log_edge`.
 _ARG = np.angle(1 + np.exp(_PLACES + 1j * _LINE_ANGLES))
+#: The slope of arg R_θ at each angle and place, in float64. It steers.
 _RISE = np.sin(_LINE_ANGLES) / (2 * np.cosh(_PLACES) + 2 * np.cos(_LINE_ANGLES))
 _LOG_SINE = np.log(np.sin(_LINE_ANGLES))
+#: log(1 + e^w) at each place, in float64. It steers.
 _LOG_GROWTH = np.logaddexp(0, _PLACES)
-#: p = γe^w/R at the next place, and 1 beyond the last one.
+#: p = γe^w/R at the next place, and 1 beyond the last one. It steers.
 _SHARE = np.append(1 / (1 + np.exp(-_PLACES[1:])), 1.0)
 
 
@@ -509,19 +516,21 @@ def _rise(frame: SampledFrame, theta: arb, u: arb, following: list[arb], t: floa
 # line of integration may be moved to any Im x = η, 0 <= η < πσ² (docs/proofs/losses.md, Lemma
 # gaussian-decay).
 
-#: The angle θ of `decay` is chosen from these, in radians below π/2.
+#: The angle θ of `decay` is chosen from these, in radians below π/2. Each has its bound; the best
+#: one is taken.
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
-#: It is chosen besides from these multiples of the likely best angle.
+#: It is chosen besides from these multiples of the likely best angle. Each has its bound; the best
+#: one is taken.
 _MULTIPLES_OF_ANGLE = np.array([0.5, 0.75, 1.0, 1.4, 2.0])
-#: Sums that steer go so many deviations beyond the peaks.
+#: Sums that steer go so many deviations beyond the peaks. It steers.
 _STEERING_REACH = 8.0
 #: A sum that steers has at most so many points, and is ∞ where it would have more.
 _MOST_STEERING_POINTS = 50_000
 #: The right end is looked for at so many points where a is more than 4σ: QR^a has two peaks.
 _DEVIATIONS_OF_TWO_PEAKS, _WAY_POINTS = 4.0, 96
-#: The likely angle is the best where t²p₂ is at most this part of σ².
+#: The likely angle is the best where t²p₂ is at most this part of σ². It steers.
 _PART_OF_VARIANCE = 16
-#: A node off the real line takes the time of so many on it.
+#: A node off the real line takes the time of so many on it. It steers.
 _COST_OFF_LINE = 1.25
 
 

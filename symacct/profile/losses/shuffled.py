@@ -35,19 +35,25 @@ from symacct.theory.amplification.shuffled import (
     clones_of,
 )
 
-#: By how much counts are moved: not at all of at most 500 people, and more of many pairs.
+#: By how much counts are moved: not at all of at most 500 people, and more of many pairs. Both laws
+#: tell more than the truth, and so are sound: the coarser is quicker, and its ε larger.
 _FINE, _COARSE = Steps(500, 0.5), Steps(30, 2.0)
 #: What is moved tells more, and so is not below.
 _UNMOVED = Steps(10**7, 0.0, 0.0, 0.0)
-#: A float64 that is so near to a whole number, of at most 10⁷, is told from it by balls.
+#: A float64 that is so near to a whole number, of at most 10⁷, is told from it by balls. It has to
+#: be more than the float is off, some 2^{−28}: a smaller one is unsound.
 _UNSURE = 2.0**-20
 #: Ratios of floats are taken up to e to this power: either law is a difference of two floats.
+#: Larger ones are left to balls, as the proof needs it.
 _LARGEST_OF_FLOATS = 6.0
-#: A float's loss is raised by this, which is more than its roundings can be.
+#: A float's loss is raised by this, which is more than its roundings can be. A smaller one is
+#: unsound.
 _LIFT = 2.0**-38
-#: Roundings of a mass, beside those of its chance: a difference of floats has e^7 times as many.
+#: Roundings of a mass, beside those of its chance: a difference of floats has e^7 times as many. A
+#: smaller number is unsound.
 _ROUNDINGS = 2**14
-#: What is left out is less than `rare` by e^{−5}, and so is each count's chance by 2^{−20}.
+#: What is left out is less than `rare` by e^{−5}, and so is each count's chance by 2^{−20}. It is
+#: bounded, and added.
 _SPARE_NATS, _NEGLIGIBLE = 5.0, 2.0**-20
 
 

@@ -21,17 +21,19 @@ from symacct.kernel.sums.balls import within
 from symacct.profile.part import Floats, OrderLine, Part, log_turning, no_pair
 from symacct.profile.sums import SHARE, End, TransformOnLine, second_moment_bound, sums_on_a_line
 
-#: Three moments are taken as far apart as they tell the variance of L to this factor at most.
+#: Three moments are taken as far apart as they tell the variance of L to this factor at most. The
+#: bound is proved for any three moments; nearer ones take more bits.
 _LARGEST_VARIANCE_RATIO = 1.1
-#: Moments are brought nearer together at most so often, each time by half.
+#: Moments are brought nearer together at most so often, each time by half. It steers.
 _HALVINGS = 20
 #: |F| is looked at for so many t between these, over the deviation of L, to estimate its fall.
 _NEAREST_TIME, _FARTHEST_TIME, _TIMES = 0.02, 2e4, 120
-#: A fall of |F|/F(a) below this is not told by float64.
+#: A fall of |F|/F(a) below this is not told by float64. It steers.
 _SMALLEST_FALL = 1e-12
-#: A variance is at least this share of E[L²], where all of it cancels in float64.
+#: A variance is at least this share of E[L²], where all of it cancels in float64. It steers.
 _LEAST_VARIANCE = 2.0**-50
-#: A grid of nodes reaches at least so far beyond the orders 0 and 1, unless moments end before.
+#: A grid of nodes reaches at least so far beyond the orders 0 and 1, unless moments end before. It
+#: steers.
 _LEAST_REACH = 2.0**-6
 #: A value of |F| is asked to be off by e^{−5} of what it has fallen at t, by e^{−1} beyond it.
 _SPARE_NATS, _ROUGH_NATS = 5.0, 1.0
