@@ -47,7 +47,8 @@ else:  # which the best of several runs reads
 
 #: Works that leaves name for a Rényi curve, which no profile reads.
 _WORKS_OF_CURVES = ("MIR17", "ZW19", "VEH14", "WBK19")
-#: Bounds that steer, or that need be near only, have so many significant digits.
+#: Bounds that steer, or that need be near only, have so many significant digits. They steer, and
+#: each bound is proved.
 _FEW_DIGITS = 2
 P = ParamSpec("P")
 T = TypeVar("T")

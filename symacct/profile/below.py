@@ -40,10 +40,13 @@ else:
     selected = LazyModule("symacct.profile.selected")
 
 #: Runs may choose of their products in so many ways at most, as each way is a profile to compute.
+#: Each profile is a proved lower end: more take longer, and may raise the largest.
 _MOST_CHOICES = 256
-#: At most so many runs choose also half one way and half the other.
+#: At most so many runs choose also half one way and half the other. More take longer, and may raise
+#: the lower end.
 _MOST_RUNS_IN_HALVES = 16
-#: From so many runs on the moments of three means fall, and a contour serves.
+#: From so many runs on the moments of three means fall, and a contour serves. Fewer take long; each
+#: lower end is proved.
 _FEWEST_RUNS_OF_TRIANGLES = 20
 #: The product of no run, whose profile is 0 and so below any.
 _NOTHING = Pair(())

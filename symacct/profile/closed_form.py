@@ -53,11 +53,13 @@ else:  # which most closed forms do not need
 #
 # Many values of the profile of a binary pair: its binomial tails as one table of sums.
 
-#: A table has about so many terms at most; of more the incomplete beta function is asked.
+#: A table has about so many terms at most; of more the incomplete beta function is asked. Both are
+#: enclosures; it costs time alone.
 _MOST_TERMS = 2**17
-#: Terms below 2^{−16} of the last bit of the whole are bounded together.
+#: Terms below 2^{−16} of the last bit of the whole are bounded together. Their bound is added to
+#: the ball.
 _BINOMIAL_SPARE_BITS = 16
-#: A table is worth its sums from so many places y on.
+#: A table is worth its sums from so many places y on. It costs time alone.
 _FEWEST_PLACES_OF_TABLE = 8
 
 
@@ -159,9 +161,10 @@ def _terms(term: arb, negligible: arb, count: int, j: int, odds: arb) -> tuple[l
 
 #: A lattice has at most so many nodes but for e^{−100} of the loss's law, whatever is asked.
 _MOST_NODES, _USUAL_NATS = 2**16, 100.0
-#: Masses have so many bits more than flint's precision, for the roundings of all products.
+#: Masses have so many bits more than flint's precision, for the roundings of all products. Where
+#: they are too few, the ball is wider.
 _SPARE_BITS = 32
-#: Masses are cut at either end up to 2^8 units in all.
+#: Masses are cut at either end up to 2^8 units in all. What is cut is bounded: more widen the ball.
 _CUT_BITS = 8
 
 
@@ -290,9 +293,11 @@ def _negligible(masses: Sequence[fmpz]) -> int:
 #
 # Profiles of finite laws: sums over how often each outcome occurs.
 
-#: Up to so many outcomes of all runs are summed one by one.
+#: Up to so many outcomes of all runs are summed one by one. For more other strategies cost less
+#: time.
 _MOST_SUMMED = 2000
-#: Beside other runs, outcomes times the square of the others' count are so many at most.
+#: Beside other runs, outcomes times the square of the others' count are so many at most. For more
+#: other strategies cost less time.
 _MOST_SUMMED_BESIDE = 100_000
 
 #: Finite losses with the counts of their runs.
@@ -535,8 +540,10 @@ _FORMS: tuple[tuple[Callable[[Part], bool], Callable[[Runs, bool], Value | None]
 
 
 #: A value of so many digits that does not tell whether it is above a bound is taken for that.
+#: Nothing is decided then, and the caller refuses: more cost time.
 _TELLING_DIGITS = 40
-#: More bits than these are not tried for it, as a value of many runs then takes minutes.
+#: More bits than these are not tried for it, as a value of many runs then takes minutes. Nothing is
+#: decided then, and the caller refuses.
 _MOST_TELLING_BITS = 1024
 
 

@@ -62,23 +62,28 @@ from symacct.profile.sums import powers
 
 T = TypeVar("T")
 
-#: Bounds and estimates of tapers are worked out at this many bits.
+#: Bounds and estimates of tapers are worked out at this many bits. What a taper leaves out is
+#: bounded by balls: of fewer bits they are wider.
 _BITS = 64
-#: A taper is for at most so many runs.
+#: A taper is for at most so many runs. For more the search would take longer than it saves.
 _MOST_RUNS = 64
-#: These turn at so many losses at most.
+#: These turn at so many losses at most. For more the search would take longer than it saves.
 _MOST_LOSSES = 16
-#: A taper begins at this node at the latest.
+#: A taper begins at this node at the latest. The search for it takes time.
 _MOST_FIRST = 2**18
-#: So many nodes may be tapered even where fewer stand before them.
+#: So many nodes may be tapered even where fewer stand before them. It costs time: what is left out
+#: is bounded.
 _ALWAYS_TAPERED = 256
-#: The order p of a taper is the first of these that leaves out little enough.
+#: The order p of a taper is the first of these that leaves out little enough. What each leaves out
+#: is bounded; more orders save nodes.
 _ORDERS = (6, 9, 13, 19, 27, 38, 54)
-#: The step is chosen from these shares of the longest one, so as not to be near an alias.
+#: The step is chosen from these shares of the longest one, so as not to be near an alias. Each step
+#: has its bound; more of them save nodes.
 _SHARES = (1.0, 0.9, 0.8, 0.7)
-#: The stride m, in nodes, is chosen from these.
+#: The stride m, in nodes, is chosen from these. What each leaves out is bounded; more of them save
+#: nodes.
 _STRIDES = tuple(sorted({round(2 ** (j / 2)) for j in range(28)}))
-#: A taper's cost is estimated for this order, and this need in nats.
+#: A taper's cost is estimated for this order, and for this need in nats. Both steer.
 _LIKELY_ORDER = _LIKELY_NEED = 60.0
 
 
@@ -308,21 +313,26 @@ def _product(chosen: list[tuple[list[arb_poly], int]], count: int, length: int) 
 #
 # Where to sum: the line Re s = c, the step, the last node; float64, which proves nothing.
 
-#: Nodes are worked out with so many bits more than what is needed of them.
+#: Nodes are worked out with so many bits more than what is needed of them. Where they are too few,
+#: the ball is wider.
 _SPARE = 28
-#: The last node is found to within so many nodes.
+#: The last node is found to within so many nodes. What is beyond it is bounded.
 _WITHIN = 2
-#: An estimate of the last node is first tried at this share of it.
+#: An estimate of the last node is first tried at this share of it. It steers.
 _EARLIER = 0.95
-#: Where D(−y) is to be told too, its aliases are to be below e^{−9−y} of δ.
+#: Where D(−y) is to be told too, its aliases are to be below e^{−9−y} of δ. They steer: the aliases
+#: are bounded.
 _ACROSS_NATS = 9.0
-#: For that a contour may have so many times its nodes.
+#: For that a contour may have so many times its nodes. A larger factor takes longer, and answers
+#: more often both ways at once.
 _AS_MANY = 2.0
-#: Of more nodes than these the later ones are worked out to fewer digits.
+#: Of more nodes than these the later ones are worked out to fewer digits. It costs time alone.
 _LONG = 250
-#: From so many nodes for each loss to turn at a taper may need fewer, or another contour.
+#: From so many nodes for each loss to turn at a taper may need fewer, or another contour. It costs
+#: time alone.
 _MANY = 1000
-#: A node costs the time of so many terms by itself.
+#: A node costs the time of so many terms by itself. It steers, and foresees what is refused by the
+#: limit "contour".
 _NODE = 256
 
 
@@ -600,25 +610,26 @@ def _terms(moments: Moments, line: OrderLine, need: float) -> int:
 # most two aliases; the nodes left out are bounded by the decay of F (docs/proofs/contours.md, Lemma
 # complex-sum).
 
-#: Bounds of what a sum leaves out are worked out at this many bits.
+#: Bounds of what a sum leaves out are worked out at this many bits; of fewer they are wider.
 _BOUND_BITS = 64
 #: A polynomial of so many coefficients at most is evaluated by Horner's rule: each step turns a
-#: rectangle, by which up to half a bit is lost, and no more of them are spared.
+#: rectangle, by which up to half a bit is lost, and no more of them are spared. It costs time: a
+#: ball says what was lost.
 _MOST_HORNER_COEFFICIENTS = 64
-#: The moment at λ is a sum of so many terms at most, or else the bound is ∞.
+#: The moment at λ is a sum of so many terms at most, or else the bound is ∞. It saves time.
 _MOST_TERMS = 2**18
 #: That moment is off by e^{−14} of it: its digits hardly matter, as it bounds an error.
 _ALIAS_NEED = 14.0
 # The search for a root in float64, which steers:
-#: It takes so many Newton steps at most,
+#: It takes so many Newton steps at most,. More may find a root that fewer miss.
 _STEPS = 40
 #: and ends at so many times the start, in nats, or at that part of it: the nodes were chosen for
-#: the start, and farther off the sum is mostly its aliases.
+#: the start, and farther off the sum is mostly its aliases. It steers.
 _ROOT_RANGE = 4.0
 #: A sum counts as lost in rounding where it is at most this share of Σ |terms|, some 90 roundings
-#: of float64: an exponent of as many nats is off by so much.
+#: of float64: an exponent of as many nats is off by so much. It steers.
 _ROUNDING_SHARE = 1e-14
-#: A step of this share of y is the last one, about what float64 leaves.
+#: A step of this share of y is the last one, about what float64 leaves. It steers.
 _NEAR = 1e-9
 
 
@@ -887,20 +898,23 @@ def float_nodes(
 #
 # so that the digits are few: they grow with the logarithm of the number of nodes.
 
-#: An exchanged contour has no alias up to 5y, as a root is looked for up to 4y.
+#: An exchanged contour has no alias up to 5y, as a root is looked for up to 4y. A root beyond it is
+#: found by a new contour.
 _ROOM = 5.0
-#: Where more nodes are needed, fewer may do beside noise.
+#: Where more nodes are needed, fewer may do beside noise. It costs time alone.
 _MANY_BESIDE = 20_000
-#: Noise is for at most so many digits d, for which some 10^{d/2} nodes are enough.
+#: Noise is for at most so many digits d, for which some 10^{d/2} nodes are enough. More are left to
+#: the plain contour.
 _MOST_DIGITS = 13.0
-#: The ratio r of both noises: a larger one bounds D from farther below, a smaller one divides by
-#: r − 1 what both sums are off by.
+#: The ratio r of both noises: a larger one bounds D from farther below, a smaller one divides by r
+#: − 1 what both sums are off by. Lemma added-noise holds for any r > 1.
 _NOISE_RATIO = Fraction(5, 4)
-#: So many decimal digits are lost to that division: log₁₀ of 2/(r − 1) = 8, and a little.
+#: So many decimal digits are lost to that division: log₁₀ of 2/(r − 1) = 8, and a little. It
+#: steers.
 _DIGITS_LOST_TO_RATIO = 1.0
-#: Noise is chosen to move D by this share of the error that is wanted.
+#: Noise is chosen to move D by this share of the error that is wanted. It steers.
 _SHARE = 0.25
-#: μ² is at least 2^{−200}.
+#: μ² is at least 2^{−200}. A smaller μ² is out of reach of the nodes.
 _FINEST = 200
 
 
@@ -1044,25 +1058,28 @@ def contour(moments: Moments, chosen: ContourPlan, at: float, plain: Moments) ->
 #: Nodes are chosen anew at most so often for one estimate, and a bracket halved so often.
 _ROOT_ATTEMPTS, _HALVINGS = 8, 60
 #: Nodes that steer are for so many digits: of fewer, orders are so large that three means refuse.
+#: Their sums prove nothing.
 _STEER_DIGITS = 3.0
 #: A log δ that was guessed too large is lowered by 12 nats and a share of it: by 2 % at first, then
 #: by 8 times the share before, and by half at most, for one that is guessed far too small takes too
 #: many bits. What one run's loss has of it is the guess from half of it on.
 _LOWER, _LOWER_SHARE, _SHARE_GROWTH, _LARGEST_SHARE, _NEAR_SUM = 12.0, 0.02, 8.0, 0.5, 2.0
-#: Enclosures that steer have so many digits.
+#: Enclosures that steer have so many digits. More take longer.
 _VALUED_DIGITS = 3.0
 #: Both ends of a bracket are brought near to a place that is not told from the root by so many
-#: values, of which those that tell nothing take a contour each.
+#: values, of which those that tell nothing take a contour each. More take longer, and both ends are
+#: decided.
 _NARROWINGS = 10
-#: At least this share of a bracket is cut off at each step.
+#: At least this share of a bracket is cut off at each step. It steers.
 _ASIDE = 0.1
-#: Of more kinds of runs a saddle point is not trusted, as their contour is costly.
+#: Of more kinds of runs a saddle point is not trusted, as their contour is costly. It steers.
 _FEW_KINDS = 8
-#: Of so many runs at most, that jump rarely, one makes the loss.
+#: Of so many runs at most, that jump rarely, one makes the loss. It steers.
 _FEW_RUNS = 64
-#: An estimate below this share of that by moments is taken instead, of runs that jump rarely.
+#: An estimate below this share of that by moments is taken instead, of runs that jump rarely. It
+#: steers.
 _TOO_FAR = 0.5
-#: A normal loss is looked at up to so many deviations.
+#: A normal loss is looked at up to so many deviations. It steers.
 _FARTHEST = 16.0
 #: Jumps are rare where Σ k_i D_i(0) is below 1; of more runs one makes the loss where its log is
 #: below −4.
@@ -1314,17 +1331,22 @@ def next_guess(moments: Moments, y: float, log_delta: float, value: arb, misses:
 #
 # δ(ε) and ε(δ) by contours: where one is laid, and what is known by those that were summed.
 
-#: Contours of as many nodes as are needed are taken to cost so many.
+#: Contours of as many nodes as are needed are taken to cost so many. It steers: strategies are
+#: asked in the order of their cost.
 _MANY_NODES = 200_000
 #: A contour is laid anew at most so often for one question, each for more digits or a smaller δ.
+#: Then PrecisionError is raised.
 _ATTEMPTS = 8
-#: D's fall is counted on for so many digits of a root's place at most.
+#: D's fall is counted on for so many digits of a root's place at most. It steers.
 _FEW_DIGITS = 5.0
 #: A place that is off by more than this share gave a contour of too few digits, if it gave no root.
+#: It steers.
 _FAR_SHARE = 0.1
-#: A root is first looked for at this multiple of its estimate: to its right, but for float64.
+#: A root is first looked for at this multiple of its estimate: to its right, but for float64. It
+#: steers: both ends of the root are proved.
 _RIGHT = 1 + 2.0**-44
-#: The contours of one direction keep so many nodes: a second question often finds its own.
+#: The contours of one direction keep so many nodes: a second question often finds its own. They
+#: cost memory, and save time.
 _KEPT_NODES = 200_000
 
 

@@ -18,11 +18,12 @@ from symacct.profile.losses.finite import Atoms
 #: The curve's δ(ε) is asked to 8 digits at so many places, and worked with at 96 bits. More places
 #: make the pair a nearer bound.
 _DIGITS, _BITS, _PLACES = 8, 96, 96
-#: log 2, rounded down, so that the bits of e^ε are rounded up.
+#: log 2, rounded down, so that the bits of e^ε are rounded up. A limit rests on it, and no bound.
 _LOG2 = Fraction(69, 100)
 #: The conversion that answers for a curve.
 _BY_ORDERS = "improved"
-#: The last place is ε at the first of these δ that the curve has.
+#: The last place is ε at the first of these δ that the curve has. The pair dominates wherever it
+#: ends: a smaller δ brings it nearer.
 _LAST_DELTAS = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20, 10))
 
 

@@ -18,9 +18,11 @@ _MOST_OUTCOMES = 1000
 #: They are enumerated for so many choices of counts at most: about a minute, and memory for each,
 #: where the worst runs have few outcomes however many they are.
 _MOST_STATES = 2**20
-#: A block of runs has so many at most, as many blocks are laid on a grid.
+#: A block of runs has so many at most, as many blocks are laid on a grid. A block of any size has a
+#: proved pair: a longer one brings the bound nearer, and takes longer.
 _MOST_OUTCOMES_OF_BLOCK = 100
-#: A block is of so many runs at most, where these have no more outcomes.
+#: A block is of so many runs at most, where these have no more outcomes. A block of any size has a
+#: proved pair.
 _MOST_RUNS_OF_BLOCK = 2**12
 
 #: (p, q) of every outcome of two laws.

@@ -39,20 +39,23 @@ if TYPE_CHECKING:
 # F(z) = e^{zL₁}A(z) + e^{zL₀}B(z), A and B nearly constant (docs/proofs/losses.md, Lemma
 # laplace-ends).
 
-#: A continued fraction of so many terms at most is as quick as a series.
+#: A continued fraction of so many terms at most is as quick as a series. Both are enclosures; it
+#: costs time alone.
 _FEW_TERMS = 64
-#: It has so many terms at most where the gap is narrow, and where it is not.
+#: It has so many terms at most where the gap is narrow, and where it is not. A value that takes
+#: more is a wide ball, or is left to another series.
 _MOST_TERMS = {True: 96, False: 1024}
-#: A gap below this is narrow: the series falls as its powers.
+#: A gap below this is narrow: the series falls as its powers. It costs time alone.
 _NARROW_GAP = 0.4
 #: Numbers of terms are of these, and bits multiples of 32, so that few polynomials serve many z.
+#: They cost time alone.
 _LENGTHS = frozenset(m * 2**n for m in (2, 3) for n in range(2, 16))
 _MULTIPLE_OF_BITS = 32
-#: Polynomials have so many bits more than cancel.
+#: Polynomials have so many bits more than cancel. Where they are too few, the ball is wider.
 _END_SPARE_BITS = 16
-#: A number that is a divisor in float64 is at least this.
+#: A number that is a divisor in float64 is at least this. It steers.
 _TINY = 1e-290
-#: Bounds are worked out at this many bits.
+#: Bounds are worked out at this many bits; of fewer they are wider.
 _BOUND_BITS = 64
 
 #: N_n and p_n of the n-th convergent of a continued fraction as polynomials, and the norm h_n.
@@ -314,39 +317,54 @@ def _first_ways(count: int, length: int) -> arb_poly:
 if TYPE_CHECKING:
     LaplaceRuns = tuple[tuple[LaplaceLoss, int], ...]
 
-#: A path is worked out with so many bits more than are wanted and cancel.
+#: A path is worked out with so many bits more than are wanted and cancel. Where they are too few,
+#: the ball is wider.
 _SPARE_BITS = 24
 #: c is a power of 2 between 2^{−12} and 2^{12}: every second of the shifts 2^{j/2}, so that nearby
-#: y share a path.
+#: y share a path. c steers.
 _SHIFTS_APART, _FARTHEST = 2, 12
-#: A number in a matrix takes so many times its bits of memory.
+#: A number in a matrix takes so many times its bits of memory. It foresees what is refused by the
+#: limit "contour".
 _MEMORY_OF_A_BIT = 8
-#: A value has so many bits less than flint's precision, as callers ask with a reserve.
+#: A value has so many bits less than flint's precision, as callers ask with a reserve. More of them
+#: widen the ball, and save nodes.
 _RESERVE_BITS = 30
-#: The terms of Π F^k may be e^30 times larger than it where rays begin, or more at _FARTHEST_TOP.
+#: The terms of Π F^k may be e^30 times larger than it where rays begin, or more at `_FARTHEST_TOP`;
+#: the bits that this loses are added. It costs time alone.
 _MOST_NATS_LOST = 30.0
+#: `_MOST_NATS_LOST` in bits.
 _MOST_BITS_LOST = math.ceil(_MOST_NATS_LOST / math.log(2))
-#: Moments in bounds are off by e^{−30} of them.
+#: Moments in bounds are off by e^{−30} of them. The balls say so, and an error's bound needs few
+#: digits.
 _BOUND_NEED = 30.0
-#: T, in units of an order, is at most about so much.
+#: T, in units of an order, is at most about so much. It saves panels; farther rays would lose fewer
+#: bits.
 _FARTHEST_TOP = 40_000
-#: More runs than these have moments that fall by themselves.
+#: More runs than these have moments that fall by themselves. It saves time: contours answer for
+#: them.
 _MOST_RUNS = 300
-#: Ways in which all kinds but one fall are so many at most.
+#: Ways in which all kinds but one fall are so many at most. Of more other strategies cost less
+#: time.
 _MOST_CHOICES = 1000
 #: A ray has so many blocks at most, else its value is NaN; each has 16 nodes, worked out together.
+#: More take longer before it refuses.
 _MOST_BLOCKS, _BLOCK = 400, 16
-#: Half the height of the strip about u, in radians below π/4.
+#: Half the height of the strip about u, in radians; the proof needs it below π/4. A narrower strip
+#: takes more nodes.
 _SLANT = 0.7
-#: The bounds of that strip are taken to be e^12 times larger than what is summed.
+#: The bounds of that strip are taken to be e^12 times larger than what is summed. The step steers,
+#: and the error is bounded.
 _NATS_OF_STRIP = 12.0
-#: Half a panel of the straight part, over the height of its ellipse.
+#: Half a panel of the straight part, over the height of its ellipse. It costs time alone.
 _WIDE = 2.0
-#: The half axes' sum of that ellipse over half a panel, rounded down, as wider has no bound.
+#: The half axes' sum of that ellipse over half a panel, rounded down: a wider one would leave the
+#: strip that is bounded, and is unsound.
 _ELLIPSE = rounded_down(1 / _WIDE + math.sqrt(1 + _WIDE**-2))
-#: An exponent grows by at most so many nats in the disc about c+iT.
+#: An exponent grows by at most so many nats in the disc about c+iT. It steers the disc, in which
+#: all is bounded.
 _MOST_GROWTH_IN_DISC = 12.0
-#: The height of the ellipse is chosen from these shares of c.
+#: The height of the ellipse is chosen from these shares of c. Each has its bound; more of them save
+#: nodes.
 _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]
 
 

@@ -21,17 +21,22 @@ from symacct.kernel.exact import Exact
 if TYPE_CHECKING:
     from symacct.profile.part import Floats
 
-#: Numbers that are rounded to float64 are worked out at this many bits.
+#: Numbers that are rounded to float64 are worked out at this many bits. Then a float is the nearest
+#: one, or next to it: error bounds in units rest on 60 or more.
 BITS = 80
 #: Losses beyond this many nats are refused by a PrecisionError: e^ℓ must be far from overflow.
 FARTHEST = 2.0**9
-#: A rounding of float64 is off by this share at most, an elementary function by 8 of them.
+#: A rounding of float64 is off by this share at most, an elementary function by 8 of them. Every
+#: bound of float64's errors rests on it.
 UNIT = 2.0**-53
-#: So many units are allowed for a few roundings that nobody counts.
+#: So many units of rounding are allowed where a few operations are not counted one by one. The
+#: proofs of float64's errors rest on it: a smaller number may be unsound.
 FEW = 64
 #: A sum of error bounds in float64 is raised by this factor, for what its own rounding loses.
+#: Proofs rest on it: 2^{−30} is more than 2^20 roundings.
 _ROUNDING_OF_BOUNDS = 1 + 2.0**-30
-#: One law is laid on at most so many nodes.
+#: One law is laid on at most so many nodes. More are refused by a PrecisionError, as they take too
+#: much memory.
 _MOST_NODES = 2**18
 
 

@@ -177,14 +177,19 @@ def _run_of(masses: list[Any], most: int) -> tuple[int, int]:
 #
 # Two densities cut at the places where their loss is that of a node: the masses beyond each.
 
-#: The loss is looked at in so many places of a panel, to estimate its ends.
+#: The loss is looked at in so many places of a panel, to estimate its ends. They steer.
 _PLACES = 8
-#: Chebyshev points are multiples of this number, so that few rules serve many panels.
+#: Chebyshev points are multiples of this number, so that few rules serve many panels. It costs time
+#: alone.
 _MULTIPLE_OF_POINTS = 16
+#: Losses at some places are worked out at so many bits. They steer, but for the least loss of a
+#: triangle, whose ball is rounded down.
 _FEW_BITS = 64
-#: Coefficients of powers lose so many bits for each point, as they cancel.
+#: Coefficients of powers lose so many bits for each point, as they cancel. Where they are too few,
+#: the ball is wider.
 _BITS_LOST_PER_POINT = 1.3
-#: Errors of the masses are asked to be e^{−30} of what is left out.
+#: Errors of the masses are asked to be e^{−30} of what is left out. What they come to is bounded:
+#: fewer widen the profile.
 _CELL_SPARE_NATS = 30.0
 #: The place of a node's loss is looked for by at most so many steps; its radius is proved.
 _NEWTON_STEPS = 60
@@ -562,7 +567,8 @@ def parallel(u: arb, v: arb) -> arb:
 #
 # Runs of what has outcomes, some at a time: all their sums lie close, as those of a density do.
 
-#: Runs that are taken together have about so many outcomes at most, unless one run has more.
+#: Runs that are taken together have about so many outcomes at most, unless one run has more. Longer
+#: lists take longer, and the grid errs less.
 MOST_OUTCOMES = 50_000
 
 
@@ -631,11 +637,14 @@ def _kept(laws: list[tuple[arb, arb]], need: float) -> Group:
 #
 # What is laid on a grid of losses: of some runs of a part, which laws, how far out and how.
 
-#: The end of a profile that is laid is brought nearer by so many halvings.
+#: The end of a profile that is laid is brought nearer by so many halvings. More take longer, and
+#: save nodes.
 _HALVINGS = 6
-#: The least loss is rounded down to a whole number of these shares of a nat.
+#: The least loss is rounded down to a whole number of these shares of a nat. Grids of nearby
+#: questions share their nodes for that; any number is sound.
 _PLACES_OF_AN_END = 2**20
-#: A group has so many outcomes for each step of the grid: more hardly make its error less.
+#: A group has so many outcomes for each step of the grid: more hardly make its error less. What
+#: grouping adds is bounded.
 _OUTCOMES_PER_STEP = 16
 
 
@@ -755,7 +764,8 @@ def _top(part: Part, reverse: bool, need: float, tilt: int) -> arb:
 #
 # Runs of a loss laid on a grid in float64, by its law in floats or else in balls.
 
-#: The outcomes of a loss without a law in floats are grouped as for a grid of so many steps.
+#: The outcomes of a loss without a law in floats are grouped as for a grid of so many steps. What
+#: grouping adds is bounded.
 _STEPS_OF_GROUPS = 2**9
 
 
@@ -798,13 +808,15 @@ def _in_balls(
 # hardly ever occur are left out; the grid is made finer until the digits are there, or said to be
 # out of reach (docs/proofs/grids.md, Lemma loss-grid).
 
-#: Masses have so many bits more than e^{−need} has.
+#: Masses have so many bits more than e^{−need} has. Masses are rounded up or down as a bound needs:
+#: fewer bits widen it.
 _SPARE_BITS = 32
-#: A mass below this counts as this where an excess is bounded in float64.
+#: A mass below this counts as this where an excess is bounded in float64. The proof counts it for
+#: every node: a smaller one is unsound where float64 has no digits for it.
 _TINY = 1e-290
-#: What is left out is e^{−3} of what the digits ask.
+#: What is left out is e^{−3} of what the digits ask. It is bounded, and added.
 _SPARE_NATS = 3.0
-#: The order that a grid tells of is chosen from these, less 1.
+#: The order that a grid tells of is chosen from these, less 1. They steer.
 _TILTS = [2.0 ** (j / 4) for j in range(-16, 40)]
 #: The widest law has so many steps on the first grid, and so many at most.
 _FIRST_STEPS, _MOST_STEPS = 2**9, 2**15
@@ -813,15 +825,16 @@ _FIRST_STEPS, _MOST_STEPS = 2**9, 2**15
 _MOST_STEPS_OF_COSTLY, _MOST_STEPS_OF_OUTCOMES = 2**12, 2**17
 #: All runs together have so many nodes at most, and are so many at most.
 _MOST_NODES_IN_ALL, _MOST_RUNS = 2**19, 2**17
-#: Two grids of so many steps decide comparisons.
+#: Two grids of so many steps decide comparisons. Each comparison is proved; finer grids decide
+#: more, and take longer.
 _DECIDING_STEPS = (2**9, 2**12)
 #: Fewer runs than these to fewer digits than these are sooner had than by a contour.
 _FEW_RUNS, _FEW_DIGITS = 8, 6.0
-#: From so many runs on contours are sooner had, where there are moments.
+#: From so many runs on contours are sooner had, where there are moments. It costs time alone.
 _MANY_RUNS = 200
 #: More digits are refused by a PrecisionError: the error is about the square of the step.
 _MOST_DIGITS = 14.0
-#: Then a grid is laid for so many digits, which tells how many there are.
+#: Then a grid is laid for so many digits, which tells how many there are. They steer.
 _PROBE_DIGITS = 8.0
 #: From so many steps on digits grow evenly, and the next grid has at most 2^3 times as many.
 _SETTLED_STEPS, _MOST_OCTAVES = 2**12, 3
@@ -829,7 +842,8 @@ _SETTLED_STEPS, _MOST_OCTAVES = 2**12, 3
 _MEAN_DIGITS_PER_OCTAVE, _SURE_DIGITS_PER_OCTAVE = 0.6, 0.4
 #: log δ(ε) is first taken to be −20, and doubled up to so often.
 _LOG_GUESS, _GUESSES = -20.0, 4
-#: Callers work with a digit more than was asked, of which 0.9 may be missing.
+#: Callers work with a digit more than was asked, of which 0.9 may be missing. A larger share would
+#: print digits that are not proved to be there.
 _DIGITS_SPARED = 0.9
 
 #: What is said of too many runs, or nodes, of these runs: their count, and how many are needed.
@@ -1239,30 +1253,38 @@ class Grids:
 # (docs/proofs/grids.md, Lemma many-parts). Nothing is asked of each part beside all the others, as
 # the grids do that prove digits.
 
-#: All that is left out is about this share of δ.
+#: All that is left out is about this share of δ. It is bounded, and added: a larger share is
+#: quicker, and raises ε.
 _SHARE_LEFT_OUT = 2.0**-20
-#: Masses have so many bits more than what one law leaves out.
+#: Masses have so many bits more than what one law leaves out. Masses are rounded up: fewer bits
+#: raise ε.
 _MANY_SPARE_BITS = 20
-#: The first grid has so many steps in a deviation of all runs, times the root of their number.
+#: The first grid has so many steps in a deviation of all runs, times the root of their number. Each
+#: grid gives a proved bound; a finer one takes longer.
 _STEPS_OF_DEVIATION = 1
 #: The next grid is finer by the first of these factors that there is time for, at most so often for
 #: each direction.
 _FINER, _PASSES = (8, 4, 2), 6
-#: Another grid is worth while where the last one made the bound smaller by this share at least.
+#: Another grid is worth while where the last one made the bound smaller by this share at least. A
+#: smaller share takes longer, and brings ε nearer.
 _SHARE_WORTH_A_PASS = 2e-4
-#: The deviation of all runs is estimated by about so many kinds of them.
+#: The deviation of all runs is estimated by about so many kinds of them. They steer.
 _KINDS_FOR_DEVIATION = 16
 #: All runs together have so many nodes at most; more are refused by a PrecisionError.
 _MOST_NODES = 2**19
-#: log δ(ε) is first taken to be this.
+#: log δ(ε) is first taken to be this. It steers.
 _MANY_LOG_GUESS = -12.0
-#: Nothing is asked for a δ below e^{−40}: what float64 loses is not below it.
+#: Nothing is asked for a δ below e^{−40}: what float64 loses is not below it. A smaller δ is
+#: refused by PrecisionError.
 _DEEPEST_NATS = 40.0
-#: What is cut off of products counts by this factor more, as masses are rounded up.
+#: What is cut off of products counts by this factor more, as masses are rounded up. A smaller
+#: factor is unsound.
 _GROWTH_OF_CUTS = 1 + 2.0**-20
-#: A pass is begun where 1.25 times the time that it is thought to take is left.
+#: A pass is begun where 1.25 times the time that it is thought to take is left. A larger factor
+#: ends passes sooner, a smaller one overruns the time.
 _TIME_FACTOR = 1.25
-#: Passes end at this share of the time left, for what is asked after them.
+#: Passes end at this share of the time left, for what is asked after them. A larger share brings ε
+#: nearer, and may leave no time for them.
 _SHARE_OF_TIME = 0.95
 
 

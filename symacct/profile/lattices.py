@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 #
 # D(y) of several runs of discrete Gaussian noise: their losses add up on one lattice.
 
-#: What a Fourier sum leaves out is e^{−12} of the last bit of the tail.
+#: What a Fourier sum leaves out is e^{−12} of the last bit of the tail. It is bounded, and added.
 _SPARE_NATS = 12.0
-#: A Fourier sum is worked out with so many bits more than its terms lose.
+#: A Fourier sum is worked out with so many bits more than its terms lose. Where they are too few,
+#: the ball is wider.
 _SPARE_BITS = 32
 
 
@@ -110,9 +111,11 @@ if TYPE_CHECKING:
 
 #: A sum over the outcomes of at most so many runs, and so many in all, is sooner had than a grid.
 _MOST_RUNS, _MOST_OUTCOMES = 4, 20_000
-#: Outcomes are counted but for e^{−100} of both laws, whatever precision is asked.
+#: The number of outcomes is counted but for e^{−100} of both laws, whatever precision is asked. It
+#: chooses the strategy, and no bound rests on it.
 _USUAL_NATS = 100.0
-#: They are so many at most at any precision: of more the sum takes too long, and too much memory.
+#: Outcomes of all runs are so many at most at any precision: more are refused by LimitError, as the
+#: sum would take too long, and too much memory.
 _MOST_SUMMED = 2**20
 
 

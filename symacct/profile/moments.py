@@ -20,9 +20,9 @@ from symacct.profile.part import Factor, Floats, Part, PartRuns, merged, order_a
 
 #: So many shifts are looked at in an octave, far from the saddle and near it.
 _COARSE, _FINE = 2, 8
-#: So many coarse shifts are worked out at once.
+#: So many coarse shifts are worked out at once, as one array. It costs time alone.
 _BLOCK = 12
-#: Shifts lie within so many octaves of 1.
+#: Shifts lie within so many octaves of 1. They steer: a farther one is not tried.
 _FARTHEST = 60
 #: So many fine shifts lie below the saddle and above it.
 _BELOW, _ABOVE = 16, 28

@@ -17,9 +17,11 @@ from symacct.kernel.sums.balls import within
 #
 # How many digits a ball has, and the precision that so many need.
 
-#: A comparison is tried with values of so many digits, one after the other.
+#: A comparison is tried with values of so many digits, one after the other; what the last ones
+#: leave open is not decided. More take longer.
 _TELLING = (0.0, 3.0, 12.0, 40.0)
 #: A value that refuses up to so many digits raises its error; one that refuses more tells nothing.
+#: It chooses between an error and an answer that is open, and decides nothing.
 _MOSTLY_TELL = 3.0
 
 
@@ -94,17 +96,20 @@ def at_digits(value: Callable[[], arb], digits: float, what: Callable[[], str]) 
 # An enclosure is proved whatever these are; they say how long it is sought.
 #: Widenings of an estimate, secant steps of one, rounds of a bracket, and halvings of a new one.
 _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60
-#: A root that is found by secants first has more digits than these.
+#: A root that is found by secants first has more digits than these. A root of fewer is looked for
+#: in a bracket: it costs time alone.
 _FEW_DIGITS = 5.0
 #: Halvings up to where balls don't decide: of a bracket, and of an enclosure.
 _BRACKET_HALVINGS, _FINAL_HALVINGS = 20, 6
-#: A chord ends at least this share of y to the right.
+#: A chord ends at least this share of y to the right. Any chord is a bound: a longer one is wider.
 _BESIDE = 2.0**-20
-#: An end is near where the enclosure is so many times as wide as what balls leave open.
+#: An end is near where the enclosure is so many times as wide as what balls leave open. Both ends
+#: are decided: a smaller ratio takes longer.
 _WIDTH_RATIO = 1.01
-#: A root is looked for up to so many nats.
+#: A root is looked for up to so many nats. Beyond, none is found, and the question is refused.
 _FARTHEST = 2**40
-#: Places so many widths of an estimate apart have values that balls tell apart.
+#: Places so many widths of an estimate apart have values that balls tell apart. Both are
+#: enclosures: it steers.
 _BLURS = 16
 
 #: Encloses D(y) at flint's current precision; NaN or a wide ball where more is needed.

@@ -86,7 +86,8 @@ def by_the_cheapest(
 #
 # The runs of known pairs in one direction, and the ends of their privacy loss.
 
-#: P(L = ∞) of at most so many runs that lose mass is a fraction, of more a ball.
+#: P(L = ∞) of at most so many runs that lose mass is a fraction, of more a ball. It costs time, and
+#: comparisons with equal shares are decided for fractions alone.
 _EXACT_RUNS = 1000
 
 

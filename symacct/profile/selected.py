@@ -48,20 +48,23 @@ from symacct.theory.amplification.ps22 import log_mean
 
 #: Chances of outcomes are worked out at 192 bits, and values of a profile at 64.
 _BITS, _KNOWN_BITS = 192, 64
-#: Each mass is lowered by 2^{−64} of it, so that what rounding adds elsewhere has room.
+#: Each mass is lowered by 2^{−64} of it, so that what rounding adds elsewhere has room. The pair
+#: stays proved for any share below 1; one that is too near to 1 may leave no pair.
 _SHARE_KEPT = 1 - Fraction(1, 2**64)
-#: Finite laws of so many outcomes at most are taken as they are.
+#: Finite laws of so many outcomes at most are taken as they are. Of more a pair of rounded places
+#: takes their part, which costs less time and is a bound.
 _MOST_OUTCOMES = 512
 #: Other laws are made of H at so many places on either side of 0, to 10 digits. The last one is
 #: found to 2. More places make the bound nearer.
 _PLACES, _FEW_DIGITS, _DIGITS = 160, 2, 10
-#: The last place is ε at the first of these δ that the profile gives.
+#: The last place is ε at the first of these δ that the profile gives. The pair is a bound wherever
+#: it ends.
 _LAST_DELTAS = tuple(Fraction(1, 2**bits) for bits in (66, 40, 26, 20))
-#: No place is beyond this loss in nats, whose e^ε is a float.
+#: No place is beyond this loss in nats, whose e^ε is a float. The pair is a bound wherever it ends.
 _FARTHEST = 700.0
 #: Up to so many outcomes have all their orders tried; of more, so many orders are tried at once.
 _OUTCOMES_IN_ALL_ORDERS, _ORDERS_AT_ONCE = 5, 32
-#: An order is chosen for this δ where no question is known.
+#: An order is chosen for this δ where no question is known. It steers: every order gives a bound.
 _USUAL_DELTA = Fraction(1, 10**6)
 
 
@@ -303,8 +306,11 @@ def _apart(masses: list[Fraction]) -> Fraction:
 _BEST_BITS = 64
 #: A bracket of the least ratio is halved so often at most, and then so often more, to be nearer.
 _HALVINGS, _MORE_HALVINGS = 200, 16
+#: It steers.
+#: The golden section of an interval, in float64. It steers.
 _GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
-#: Events of probability below e^{−fall} of one K are left out, for one of these falls in nats.
+#: Events of probability below e^{−fall} of one K are left out, for one of these falls in nats. Each
+#: gives a bound, of which the least is taken.
 _FALLS = tuple(map(Fraction, (7, 14, 28, 56, 84)))
 #: The best fall is at most so many nats, and is found by so many halvings.
 _MOST_FALL, _HALVINGS_OF_FALL = 200, 10
@@ -481,6 +487,7 @@ def _above(x: arb) -> Fraction:
 #: places make it a nearer bound.
 _PAIR_BITS, _PAIR_PLACES = 96, 192
 #: Its last place is the ε of one run at the first of these δ, over E[K], that the profile gives.
+#: The pair is a bound wherever it ends.
 _LAST_PAIR_DELTAS = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20))
 
 

@@ -41,16 +41,20 @@ if TYPE_CHECKING:
 else:  # which compositions of densities and sampled noise do not need
     loss_grids = LazyModule("symacct.profile.grids")
 
-#: A contour of so many nodes is summed in less than about a second.
+#: A contour of so many nodes is summed in less than about a second. It chooses the strategy that
+#: takes the least time.
 _FEW_NODES = 20_000
-#: Beside fewer runs of densities than these, finite laws are laid on the grid with them.
+#: Beside fewer runs of densities than these, finite laws are laid on the grid with them. It chooses
+#: the strategy that takes the least time.
 _TOGETHER = 50
 #: A digit has so many bits, and a sum over outcomes 64 more than its digits.
 _DIGIT, _SPARE_BITS = 3.33, 64
-#: An ε that balls of so many bits do not tell from the largest loss is taken to be that. A largest
-#: loss of 1e-300 takes 1000 bits, and more than these are spent on no law that is met in practice.
+#: At so many bits an ε that is not told from the largest loss is answered by an enclosure that
+#: holds either way. A largest loss of 1e-300 takes 1000 bits; more are spent on no law that is met
+#: in practice. It costs time alone.
 _TIE_BITS = 4096
-#: A sum over outcomes asks values of so many digits more than its own.
+#: A sum over outcomes asks values of so many digits more than its own. Where they are too few, the
+#: ball is wider.
 _SPARE_DIGITS = 3.0
 
 

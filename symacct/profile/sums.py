@@ -22,9 +22,10 @@ from symacct.profile.part import Floats, OrderLine, rounded_down
 #
 # Powers are formed by halving: rectangles would grow exponentially under repeated products.
 
-#: A product of matrices has so many rows at most at once, so that the deadline is read between.
+#: A product of matrices has so many rows at most at once, so that the deadline is read between. It
+#: costs time alone.
 _ROWS = 256
-#: The first product has so many, and tells how long all of them take.
+#: The first product has so many, and tells how long all of them take. It steers the deadline.
 _FIRST_ROWS = 64
 #: Columns of one product: at least as many as flint's fast one takes. Powers times columns times
 #: bits are at most so many that the product takes about half a second, for the time is looked at
@@ -169,10 +170,11 @@ def _weighed(weights: list[acb], ratios: list[acb], count: int) -> list[list[acb
 # e^{itℓ} is Taylor's series about the middle of ℓ's cell, so a node sums over the cells and a few
 # moments of each (docs/proofs/contours.md, Lemma gathered-terms).
 
-#: At the farthest node e^{itℓ} turns over a cell by so many radians.
+#: At the farthest node e^{itℓ} turns over a cell by so many radians. What the moments leave out is
+#: bounded: a wider cell takes more of them.
 _TURN_OF_CELL = 1.0
 #: Terms are gathered where there are so many of them for each moment of a cell: a moment takes part
-#: of the time of a term, and so do the sums of fewer.
+#: of the time of a term, and so do the sums of fewer. It costs time alone.
 _TERMS_FOR_A_MOMENT = 4
 
 
@@ -239,13 +241,17 @@ def _gathered(weights: list[arb], losses: list[arb], line: OrderLine, cells: Cel
 # Between two places G(s) = e^{−iμs}F(a+is) is off its chord by at most |G″|d²λ(1−λ)/2, and |G″| <=
 # E_Q[(L−μ)²e^{aL}] is bounded by three real moments (docs/proofs/losses.md, Lemma between-places).
 
-#: A tail is walked by so many steps at most; then F(a) is its bound.
+#: A tail is walked by so many steps at most; then F(a) is its bound. More take longer, and bound a
+#: slow tail.
 _MOST_STEPS = 1200
-#: A walk is for a goal from which so many steps are foreseen: each takes a sum over all nodes.
+#: A walk is for a goal from which so many steps are foreseen: each takes a sum over all nodes. It
+#: costs time: a goal that is not met is raised.
 _FORESEEN_STEPS = 200
-#: A bound may be e^{f/20} times the value at the start, f the nats that |F| has fallen there.
+#: A bound may be e^{f/20} times the value at the start, f the nats that |F| has fallen there. A
+#: larger divisor bounds more sharply, and takes longer.
 SHARE = 20
 #: A goal that takes more steps is raised by that share of the fall that is left, so often at most.
+#: Every bound is proved.
 _RAISES = 100
 
 #: (A, C) with |F(a+is)| <= A + C/s for every s > 0.

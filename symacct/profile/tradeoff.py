@@ -35,15 +35,18 @@ from symacct.profile.solve import CompositionProfile
 # H(x) = ∫(p − xq)₊ is convex in x and falls by at most 1 for 1, so what is asked is the largest
 # value of a concave function. Lines through its values bound it between them and beyond.
 
-#: An answer has so many bits less than flint's precision.
+#: An answer has so many bits less than flint's precision. Fewer are not always had, and then the
+#: answer takes more points.
 _SPARE_BITS = 24
-#: The search ends with a PrecisionError at so many points, or at slopes of so many octaves.
+#: The search ends with a PrecisionError at so many points, or at slopes of so many octaves. They
+#: cost time.
 _MOST_POINTS, _MOST_OCTAVES = 400, 2**18
-#: Two ends are as near as balls tell where they are so many radii apart.
+#: Two ends are as near as balls tell where they are so many radii apart. The search ends there, and
+#: the answer is the ball of both: it costs time alone.
 _RADII_APART = 4
-#: From so many points on every other one halves a cell: where H bends, lines are slow.
+#: From so many points on every other one halves a cell: where H bends, lines are slow. It steers.
 _POINTS_BEFORE_HALVING = 40
-#: Between slopes this many times apart the next one is the middle of their logarithms.
+#: Between slopes this many times apart the next one is the middle of their logarithms. It steers.
 _RATIO_OF_FAR_SLOPES = 8
 
 #: What the PrecisionError says where float64 is left.
@@ -413,11 +416,13 @@ def _clipped(x: arb) -> arb:
 #: The searches for μ, and for the largest excess over G_μ, end at so many slopes, at each of which
 #: H is computed once: μ is then refused by a PrecisionError, and the excess is a wide ball.
 _MOST_SLOPES = 600
-#: The first cell is cut into so many, and slopes beyond lie about as near.
+#: The first cell is cut into so many, and slopes beyond lie about as near. It steers: all between
+#: is bounded.
 _FIRST_CELLS = 8
-#: What lies beyond the last slope is small where it is this share of the excess at it.
+#: What lies beyond the last slope is small where it is this share of the excess at it. A smaller
+#: share takes more slopes, and what is beyond is bounded.
 _SMALL_SHARE = arb(2) ** -12
-#: An excess has its digits, or as many places and 4 more.
+#: An excess has its digits, or as many places and 4 more. More take longer.
 _MORE_PLACES = 4
 #: What the PrecisionError of a search for μ says where float64 is left.
 _GAUSSIAN_BEYOND = (
