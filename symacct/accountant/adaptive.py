@@ -41,13 +41,16 @@ from symacct.operations import Compose
 from symacct.text import from_json, to_json
 from symacct.text.json_documents import is_format, read_json
 
-#: These orders share δ where none are given; ∞ takes no share, and is always among them.
+#: These orders share δ where none are given; ∞ takes no share, and is always among them. Any list
+#: is sound: more orders share δ more thinly, and may answer better.
 ORDERS = (Fraction(3, 2), 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
-#: JSON documents have this number of their format.
+#: JSON documents have this number of their format. Documents of another number are refused.
 _FORMAT = 1
-#: A budget is compared by balls of this many bits, and of more if they do not decide.
+#: A budget is compared by balls of this many bits, and of more if they do not decide. It costs time
+#: alone.
 _FIRST_BITS = 128
-#: ρ is asked to so many significant digits, one after the other, until the budget is decided.
+#: ρ is asked to so many significant digits, one after the other, until the budget is decided. What
+#: the last ones leave open is refused.
 _RHO_DIGITS = (10, 30, 120)
 
 

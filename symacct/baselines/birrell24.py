@@ -24,7 +24,8 @@ from symacct.kernel.parameters import nonnegative, positive, probability, ration
 from symacct.kernel.sources import BEBP24
 from symacct.kernel.sums.balls import ball
 
-#: The largest α + m: the moments take the square of it in steps.
+#: The largest α + m: the moments take the square of it in steps. Larger ones are refused, as they
+#: take too long.
 _LAST_MOMENT = 1000
 
 #: k ↦ B_k >= |E[x^j y^{k−j}]| for all j <= k

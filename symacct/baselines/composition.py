@@ -23,14 +23,14 @@ from symacct.kernel.sums.halving import halved_whole
 
 #: Bits of the balls by which the δ₀ of a round is looked for, any outcome of which is sound.
 _SEARCH_BITS = 128
-#: The golden section 1 − (√5 − 1)/2, about.
+#: The golden section 1 − (√5 − 1)/2, about. It steers.
 _GOLDEN = Fraction(381966, 1_000_000)
 #: Golden sections of log₂ of a share between −40 and 0: after 40 it is known to 2e−7. More could
 #: make the ε found smaller, and none is needed for it to hold.
 _GOLDEN_STEPS = 40
-#: Standard deviations from the mean number of lies beyond which floats have no mass.
+#: Standard deviations from the mean number of lies beyond which floats have no mass. They steer.
 _SPREAD_DEVIATIONS = 40
-#: Nats beyond which e^ε is no float.
+#: Nats beyond which e^ε is no float. It steers.
 _LARGEST_EXPONENT = 700.0
 
 

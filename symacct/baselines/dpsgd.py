@@ -20,7 +20,8 @@ from symacct.kernel.sources import BLOG
 
 #: Bits of the balls by which ε̃ is looked for, any of which is sound.
 _SEARCH_BITS = 96
-#: Intervals of the grid of log ε̃ in each of four rounds.
+#: Intervals of the grid of log ε̃ in each of four rounds. Each place is a proved bound: more take
+#: longer, and may make ε smaller.
 _GRID_INTERVALS = 60
 
 

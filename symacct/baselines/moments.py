@@ -46,9 +46,10 @@ class MomentSteering:
 
     #: Blocks of σ that are halved before what is proved by then is given back.
     blocks: int = 2000
-    #: Blocks that are halved before it is asked whether `blocks` could do.
+    #: Blocks that are halved before it is asked whether `blocks` could do. It costs time alone.
     tried: int = 250
-    #: σ² at the right end of a first block over that at its left: bounds miss by its square.
+    #: σ² at the right end of a first block over that at its left: bounds miss by its square. Each
+    #: block is bounded; a smaller ratio takes longer.
     growth: Fraction = Fraction(5, 4)
     #: The order λ from which on no further block is added, whatever of the tail is proved.
     last_order: int = 10**12
@@ -64,7 +65,7 @@ class MomentSteering:
 STEERING = MomentSteering()
 #: The largest c₂ and c₁²c₂: beyond, log C is about c₁²c₂e^{c₂−1}/2, and enclosing it takes long.
 _LARGEST_C2, _LARGEST_PRODUCT = 20, 10**5
-#: c₁ and c₂ are no smaller, since the search steers by floats.
+#: c₁ and c₂ are no smaller, since the search steers by floats. Smaller ones are refused.
 _SMALLEST_CONSTANT = Fraction(1, 10**30)
 
 

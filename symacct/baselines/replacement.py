@@ -23,15 +23,19 @@ from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms import Gaussian
 from symacct.operations.recipes import chances, moved_by_draws, told_draws
 
-#: The smallest σ per record replaced: next to 0 sums take long for no privacy.
+#: The smallest σ per record replaced: next to 0 sums take long for no privacy. A smaller one is
+#: refused.
 _SMALLEST_NOISE = Fraction(1, 1000)
-#: Draws of a record in one step that are told apart, each a component of a mixture.
+#: Draws of a record in one step that are told apart, each a component of a mixture. More are
+#: refused, as they take too long.
 _MOST_DRAWS = 60
-#: The largest n and batch; larger ones are refused.
+#: The largest n and batch; larger ones are refused. It only limits sizes, and no bound rests on it.
 _MOST_RECORDS = 10**12
 #: Numbers of draws from which on δ pays that are tried, of which the one of the least ε is taken.
+#: More take longer, and may make it smaller.
 _CUTS_TRIED = 2
 #: Shares that a coin gives to more draws than one: less costs less where many draws are no danger.
+#: Each is a proved bound.
 _SPARE_SHARES = (Fraction(1, 1000), Fraction(1, 10))
 
 

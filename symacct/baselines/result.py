@@ -18,9 +18,11 @@ from symacct.kernel.parameters import nonnegative, positive
 from symacct.kernel.sums.balls import geometric_tail, up_to
 from symacct.kernel.sums.halving import halved_whole
 
-#: Into so many equal parts the largest ε is cut where one is searched for: nine digits of it.
+#: Into so many equal parts the largest ε is cut where one is searched for: nine digits of it. The
+#: end of a step is taken that is proved: more take longer.
 STEPS = 2**30
-#: Bits of the balls that such a search decides by, beside twice those of δ.
+#: Bits of the balls that such a search decides by, beside twice those of δ. What these leave open
+#: counts as too large.
 SEARCH_BITS = 64
 
 

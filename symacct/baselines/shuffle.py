@@ -38,9 +38,10 @@ from symacct.kernel.sums.balls import up_to
 
 # --- counts of clones
 
-#: The largest ε₀ in nats: beyond it a randomizer hides nothing.
+#: The largest ε₀ in nats: beyond it a randomizer hides nothing. A larger one is refused.
 _MOST_LOCAL = 10**6
-#: The most people whose answers are shuffled: a sum has about the root of it in terms.
+#: The most people whose answers are shuffled: a sum has about the root of it in terms. More are
+#: refused, as they take too long.
 _MOST_PEOPLE = 10**7
 
 

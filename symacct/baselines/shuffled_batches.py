@@ -39,22 +39,28 @@ _MOST_STEPS, _MOST_EPOCHS = 10**9, 10**4
 class SliceSteering:
     """Where the slices end: any slices give a lower bound."""
 
-    #: Slices of each epoch of several, whose products are composed.
+    #: Slices of each epoch of several, whose products are composed. Any slices are sound: more are
+    #: sharper, and take longer.
     slices: int = 64
-    #: Places of the one end of one epoch's slices that are tried in each of four rounds.
+    #: Places of the one end of one epoch's slices that are tried in each of four rounds. Any place
+    #: is sound: more are sharper, and take longer.
     tried: int = 200
     #: Digits of several epochs: of more there is seldom the time, and fewer slices are left.
     digits: int = 4
-    #: The largest ε, in nats, that a float has the exponential of.
+    #: The largest ε, in nats, that a float has the exponential of. It steers: places are those of
+    #: this ε beyond it.
     largest_epsilon: int = 700
-    #: No place is taken beyond which a law has less probability than this.
+    #: No place is taken beyond which a law has less probability than this. Any places are sound: it
+    #: steers.
     smallest_mass: float = 1e-20
 
 
 STEERING = SliceSteering()
-#: The relative error s that a slice's probability may have; the bound is lowered for it.
+#: The relative error s that a slice's probability may have; the bound is lowered for it. Balls
+#: prove it of each; a smaller one is refused more often.
 _MASS_ERROR = Fraction(1, 2**100)
-#: Probabilities are counted in units of 1 over this.
+#: Probabilities are counted in units of 1 over this. `_MASS_ERROR` is proved of what is left:
+#: larger units are refused by PrecisionError.
 _UNITS = 2**240
 
 

@@ -82,11 +82,14 @@ def _log_mass(kernel: Kernel, bits: int) -> Any:
 #
 # A law given by the formula of its density.
 
-#: Bits to which the integral of a density is compared with the mass that is stated: 30 digits.
+#: Bits to which the integral of a density is compared with the mass that is stated: 30 digits. A
+#: law whose mass is another one by more than that is refused.
 _CHECK_BITS = 100
-#: The most operations of a formula, so that multiplying it out stays small.
+#: The most operations of a formula, so that multiplying it out stays small. More are refused: it
+#: saves time.
 _MOST_OPERATIONS = 400
-#: The largest product of whole exponents in each other, so that multiplying out stays small.
+#: The largest product of whole exponents in each other, so that multiplying out stays small. Larger
+#: ones are refused: it saves time.
 _LARGEST_EXPONENT = 64
 #: The functions that a density's text may use beyond other formulas, in which `gamma` is a symbol.
 _FURTHER_FUNCTIONS = ("cosh", "sinh", "tanh", "gamma")

@@ -425,9 +425,11 @@ class TruncatedNegativeBinomialDirection(FamilyDirection):
 #
 # The laws of the common families but the normal ones, for pairs of two laws of one family.
 
-#: A binomial law of more trials does not list its probabilities: its closed form answers.
+#: A binomial law of more trials does not list its probabilities: its closed form answers. Both are
+#: exact: it costs time and memory.
 _MOST_TRIALS = 256
-#: The same where a probability would have more bits than this.
+#: The same where a probability would have more bits than this. Both are exact: it costs time and
+#: memory.
 _MOST_PROBABILITY_BITS = 2**15
 
 

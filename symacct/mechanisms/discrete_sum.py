@@ -27,16 +27,20 @@ from symacct.mechanisms.integer_noise import IntegerSums, check_terms, float_abo
 #: More parties are refused; it only limits sizes, and no bound rests on it.
 _MOST_PARTIES = 10**9
 #: The curve of one number is summed for sums of a smaller standard deviation, in whole numbers:
-#: wider ones have too many outcomes, and the bound answers there.
+#: wider ones have too many outcomes, and the bound answers there. It costs time: both are proved,
+#: and the bound is the larger.
 _WIDEST_DEVIATION = 100.0
 #: The middle of P^αQ^{1−α} may be this many standard deviations away: e^{−312} takes 450 bits.
+#: Farther ones are refused, or left to the bound.
 _FARTHEST_DEVIATIONS = 25.0
-#: Bits of a mass beyond those that are asked, for the roundings of its sum.
+#: Bits of a mass beyond those that are asked, for the roundings of its sum. Where they are too few,
+#: the ball is wider.
 _SPARE_BITS = 32
 #: Nats that log-probabilities of a sum may be away from those of one number in a profile: each
 #: nat costs bits, and beyond it LimitError is raised.
 _MOST_SPREAD_NATS = 1000.0
-#: Nats of that spread in a curve, which is asked at many orders; beyond it the bound answers.
+#: Nats of that spread in a curve, which is asked at many orders; beyond it the bound answers. It
+#: costs time: both are proved.
 _MOST_CURVE_SPREAD_NATS = 100.0
 
 

@@ -16,7 +16,8 @@ from symacct.kernel.node import Mechanism
 from symacct.kernel.sums.balls import within
 from symacct.laws.neighbours import WholeNumberShift
 
-#: The smallest scale of noise, and 1 over the largest: its square is still a float.
+#: The smallest scale of noise, and 1 over the largest: its square is still a float. Other scales
+#: are refused.
 _LEAST_SCALE = 1e-100
 #: More outcomes are not summed one by one in balls, which would take long: LimitError.
 _MOST_OUTCOMES = 100_000

@@ -19,11 +19,12 @@ from symacct.mechanisms.gaussian import ComputedGaussian
 #: A power c^n of at most so many bits is written out; a longer one is enclosed in balls of these
 #: bits, and one below 2^{−320} lies between 0 and that. Ends are taken to the larger Δ.
 _POWER_BITS = 320
-#: The power below which c^n is enclosed from 0.
+#: The power below which c^n is enclosed from 0; a larger one would widen the enclosure.
 _SMALLEST_POWER = Fraction(1, 2**_POWER_BITS)
 #: More steps are refused; it only limits sizes, and no bound rests on it.
 _MOST_STEPS = 10**9
-#: The largest contraction other than 1: nearer to it 1 − c and 1 − c^T lose their digits.
+#: The largest contraction other than 1: nearer to it 1 − c and 1 − c^T lose their digits. Others
+#: are refused.
 _LARGEST_CONTRACTION = 1 - Fraction(1, 10**9)
 #: The premises of a step in every iteration.
 _OF_A_STEP = (

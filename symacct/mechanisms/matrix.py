@@ -29,7 +29,8 @@ from symacct.mechanisms.gaussian import ComputedGaussian
 Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
 #: A symmetric matrix of whole numbers.
 Whole: TypeAlias = list[list[int]]
-#: Up to so many sets of steps are tried one by one, in about a second; of more a bound is given.
+#: Up to so many sets of steps are tried one by one, in about a second; of more a bound is given. It
+#: costs time: both are proved.
 _MOST_PATTERNS = 10_000
 
 

@@ -419,7 +419,7 @@ def _(ctx: SymbolicArithmetic, overlap: Overlap) -> Number:
 
 #: The probabilities (p, q) of every outcome under P and under Q.
 Masses = tuple[tuple[Fraction, Fraction], ...]
-#: A message shows this many characters of a formula, about a line.
+#: A message shows this many characters of a formula, about a line. Only messages rest on it.
 _SHOWN_CHARACTERS = 120
 #: Probabilities as a user gives them.
 Given: TypeAlias = Iterable[Numeric] | Mapping[Hashable, Numeric]

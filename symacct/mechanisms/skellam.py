@@ -32,12 +32,16 @@ from symacct.kernel.sums.balls import geometric_tail, within
 from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 
 #: Bits of the balls that masses and losses in float64 are rounded from: all 53 are then right.
+#: Error bars rest on it.
 _FLOAT_BITS = 128
-#: Nats below the largest from which on an outcome does not count in float64: e^{−50} is 2^{−72}.
+#: Nats below the largest from which on an outcome does not count in float64: e^{−50} is 2^{−72}. It
+#: is left out of the float's error bar, which is no proof.
 _FLOAT_NATS = 50.0
-#: The relative error that a logarithm in float64 is taken to have, an ulp of 1.
+#: The relative error that a logarithm in float64 is taken to have, an ulp of 1. Error bars rest on
+#: it, which are no proof.
 _LOG_ERROR = 2.0**-52
-#: Lists of masses grow by so many outcomes, so that windows of about one length share a list.
+#: Lists of masses grow by so many outcomes, so that windows of about one length share a list. It
+#: costs memory, and saves time.
 _BLOCK_OUTCOMES = 64
 
 #: A loss log(P/Q) ↦ a number in the arithmetic that is asked.

@@ -24,9 +24,11 @@ from symacct.operations.postprocess import PostProcess
 from symacct.operations.repeat import RepeatAndSelect, Runs
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
 
-#: Bits of the balls that tell whether a probability of failing is below 1.
+#: Bits of the balls that tell whether a probability of failing is below 1. What they leave open
+#: counts as 1: it costs answers, and no bound.
 _RATE_BITS = 128
-#: The most bits of (1−γ)^k; for a longer power the larger kγ stands in its place.
+#: The most bits of (1−γ)^k; for a longer power the larger kγ stands in its place. Both are bounds:
+#: the shorter one saves time, and is the larger.
 _MOST_RATE_BITS = 4096
 
 

@@ -104,7 +104,7 @@ class PostProcess(Operation):
         return self.mechanism.convex
 
 
-#: Letters of the longest premise, which a page has room for.
+#: Letters of the longest premise, which a page has room for. A longer one is refused.
 _MOST_LETTERS = 1000
 
 

@@ -37,11 +37,14 @@ from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutRepla
 
 #: Bits of the balls in which chances are summed; their radius enters the rounding, whatever it is.
 _CHANCE_BITS = 256
-#: Significant digits of a chance that an expression is written with, rounded to the safe side.
+#: Significant digits of a chance that an expression is written with, rounded to the safe side. Any
+#: number is sound, as `_RATE_GROWTH` goes with it: fewer make ε larger.
 _CHANCE_DIGITS = 20
 #: The relative growth of γ, which pays for rounding the chance of a cut batch up (cut-rounding).
+#: Lemma cut-rounding rests on it: a smaller growth is unsound.
 _RATE_GROWTH = Fraction(4, 10**_CHANCE_DIGITS)
-#: More records are refused: a binomial sum has about the root of their number in terms.
+#: More records are refused: a binomial sum has about the root of their number in terms. They would
+#: take too long.
 _MOST_RECORDS = 10**7
 #: The premise of a batch that is cut.
 _CUT = (
@@ -215,7 +218,8 @@ BATCHES = {
 }
 #: A run with one of these samplings has the steps that are asked for, and no whole epochs.
 _OF_STEPS = (*_SAMPLINGS, "with_replacement")
-#: More draws of one record in a batch are not told apart where their chance is below this.
+#: More draws of one record in a batch are not told apart where their chance is below this. It is
+#: bounded, and added: a larger chance makes ε larger.
 _RARE_DRAWS = Fraction(1, 10**20)
 #: The premise of a batch that is drawn with replacement.
 _DRAWN = (
@@ -223,9 +227,11 @@ _DRAWN = (
     "same probability, independently of the other draws, and counts as often as it is drawn; which "
     "records are drawn is kept secret (symacct, docs/proofs/allocations.md, Lemma few-draws)"
 )
-#: Significant digits of the rate of "min_sep", which is rounded up.
+#: Significant digits of the rate of "min_sep", which is rounded up. Any number is sound: fewer make
+#: ε larger.
 _RATE_DIGITS = 8
-#: Bits of the ball that this rate is rounded up from, beyond those of its power.
+#: Bits of the ball that this rate is rounded up from, beyond those of its power. Any number is
+#: sound: fewer make ε larger.
 _RATE_BITS = 128
 #: The premise of "min_sep".
 _APART = (
@@ -628,7 +634,7 @@ def _square(column: Iterable[Fraction]) -> Fraction:
 # replacement-mixture.
 
 #: Decimal places of the chances that a coin has, which every premise prints: rounded up, which
-#: tells more of the draws.
+#: tells more of the draws. Any number is sound: fewer make ε larger.
 _COIN_PLACES = 9
 _NAME = "sample_with_replacement"
 

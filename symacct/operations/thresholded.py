@@ -24,17 +24,23 @@ from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample
 
 _NAME = "thresholded"
-#: Significant digits that a probability of failing is rounded up to.
+#: Significant digits that a probability of failing is rounded up to. Any number is sound: more
+#: lengthen what is printed.
 _DIGITS = 40
-#: A smaller probability of failing is rounded up to one of so many decimal places.
+#: A smaller probability of failing is rounded up to one of so many decimal places. Any number is
+#: sound: it keeps fractions short.
 _PLACES = 300
-#: Bits of the balls that the probability is computed in at first.
+#: Bits of the balls that the probability is computed in at first. Where they are too few, twice as
+#: many are taken.
 _FIRST_BITS = 256
-#: Nats by which the first window of whole numbers that are summed reaches.
+#: Nats by which the first window of whole numbers that are summed reaches. Where they are too few,
+#: twice as many are taken.
 _FIRST_NATS = 64.0
-#: A tail that is bounded by 2^−_NO_BITS is not summed: beside it the least d is large.
+#: A tail that is bounded by 2^−_NO_BITS is not summed: beside it the least d is large. It costs
+#: time: the bound stands for the tail.
 _NO_BITS = 4096
-#: What of a tail is not summed is a share of at most 2^−_REST_BITS of it.
+#: What of a tail is not summed is a share of at most 2^−_REST_BITS of it. It is bounded, and added.
+#: It has to be more than `_DIGITS` in bits, or no chance has its digits and all are taken for 1.
 _REST_BITS = 160
 _PREMISE = (
     "each user has at most {keys} and adds at most {contribution} to the sum of each, in absolute "

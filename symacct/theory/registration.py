@@ -24,11 +24,13 @@ from symacct.mechanisms import Gaussian, RandomizedResponse
 
 #: Seconds of processor time in which a new theorem is compared with all others, and with one.
 _ALL_SECONDS, _ONE_SECONDS = 1.0, 0.25
-#: Bits of the balls in which two theorems are compared: more than the digits that are printed.
+#: Bits of the balls in which two theorems are compared: more than the digits that are printed. What
+#: they leave open is undecided.
 _BITS = 200
 #: The remedy for a bound that returns no number of the arithmetic.
 _WRITE = "what it returns by eps, ctx.number and functions of ctx, such as ctx.log1p"
-#: The orders at which two theorems are compared; 60 is above the terms that some begin with.
+#: The orders at which two theorems are compared; 60 is above the terms that some begin with. A
+#: user's theorem is tested there, and not proved.
 _ORDERS: tuple[Order, ...] = (2, 3, Fraction(5, 2), 60)
 
 

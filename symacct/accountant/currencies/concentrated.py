@@ -33,7 +33,8 @@ from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
 from symacct.profile.tradeoff import is_narrow
 
-#: ε(α)/α is looked at this many orders before the search ends with an upper bound.
+#: ε(α)/α is looked at this many orders before the search ends with an upper bound. More take
+#: longer, and may make it smaller.
 _MOST_ORDERS = 5_000
 #: The search computes with this many times the bits of the answer: K = (α−1)ε(α) at orders next to
 #: 1, and chords of cells next to a maximum, lose some. Balls stay sound whatever it is.

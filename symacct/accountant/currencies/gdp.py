@@ -46,11 +46,13 @@ _SOURCES = (
 )
 
 
-#: A μ that has a formula has this many significant digits where none are asked for.
+#: A μ that has a formula has this many significant digits where none are asked for. More take
+#: longer.
 _DIGITS = 30
-#: A μ that is searched for has this many.
+#: A μ that is searched for has this many. More take longer: about ten times for two digits.
 _SEARCHED_DIGITS = 10
-#: It has this many for a trade-off curve that is nearly Gaussian, where all slopes matter.
+#: It has this many for a trade-off curve that is nearly Gaussian, where all slopes matter. More
+#: take longer.
 _FEW_DIGITS = 3
 
 

@@ -82,9 +82,10 @@ def nearest_first(known: Profile) -> list[Profile]:
 #
 # The profile that a Rényi curve implies, of a pair that dominates all that have the curve.
 
-#: A curve is asked for an ε at this δ, only for the claim that comes with it.
+#: A curve is asked for an ε at this δ, only for the claim that comes with it. No number rests on
+#: it.
 _ANY_DELTA = Fraction(1, 2**10)
-#: This ε has so many digits, which nobody reads.
+#: This ε has so many digits, which nobody reads. No number rests on them.
 _DIGITS = 8
 
 

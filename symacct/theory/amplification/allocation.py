@@ -30,7 +30,8 @@ from symacct.operations.allocation import RandomAllocation, blocks
 # Each record in one step of many, exactly: moments of a mean of ratios; docs/proofs/allocations.md,
 # Lemma allocation-removal.
 
-#: Bits of a moment beyond those of its logarithm, for the roundings of its sum.
+#: Bits of a moment beyond those of its logarithm, for the roundings of its sum. Where they are too
+#: few, the ball is wider.
 _GUARD_BITS = 16
 
 
@@ -190,9 +191,11 @@ def log_moment(eps: RDPCurve, steps: int, z: Order) -> arb:
 # Feldman, Shenfeld 2025: each record in one step of many; docs/proofs/allocations.md, Lemma
 # allocation-removal.
 
-#: The largest order of FS25-DIRECT, which multiplies about its square of coefficients.
+#: The largest order of FS25-DIRECT, which multiplies about its square of coefficients. Larger ones
+#: are refused.
 LAST_ORDER = 256
-#: How many times the answer's bits mpmath's coefficients have: moments next to 1 lose some.
+#: How many times the answer's bits mpmath's coefficients have: moments next to 1 lose some. Digits
+#: of mpmath rest on it, and no proof.
 _BITS_FACTOR = 4
 
 

@@ -16,6 +16,7 @@ from symacct.laws.neighbours import law_of
 from symacct.operations.group import GroupPrivacy
 
 #: The largest number of records of a chain, which reads a value of the curve for each of them.
+#: Longer ones are refused: it saves time.
 LONGEST_CHAIN = 32
 
 #: The decorator of what is proved of a group of records, whatever the relation.

@@ -165,7 +165,8 @@ def rising_in_rate(bound: Bound) -> Bound:
 # every order from 2 on the largest is one of the two from the mixture (docs/theorems.md,
 # S22-POISSON, steps 4 and 5); at whole ones it is a sum over the moments of the pair.
 
-#: Bits of the balls that prove which of several directions need not be computed to all digits.
+#: Bits of the balls that prove which of several directions need not be computed to all digits. It
+#: costs time alone.
 _COMPARING_BITS = 32
 
 

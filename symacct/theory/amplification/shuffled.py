@@ -41,12 +41,15 @@ from symacct.operations.shuffled import Shuffled
 
 # --- clones
 
-#: Of any pure randomizer, total variations within this share of the largest have one pair.
+#: Of any pure randomizer, total variations within this share of the largest have one pair. Each
+#: pair is proved for its range (Lemma three-clones): a larger share is quicker, and its ε larger.
 _NEAREST = Fraction(1, 500)
 #: Each range of total variations, from the largest one down, takes this share of the third kind of
-#: clones at its upper end: little where that end is about the worst.
+#: clones at its upper end: little where that end is about the worst. Any shares are sound: they
+#: choose how many pairs there are, and how near each is.
 _SPENT = (Fraction(1, 20), Fraction(1, 4), Fraction(9, 10))
-#: β/β_max is rounded to so many bits.
+#: β/β_max is rounded to so many bits. It is rounded to the safe side, by a unit more than float64
+#: needs: more than 50 bits would be unsound.
 _SHARE_BITS = 30
 
 
@@ -284,6 +287,7 @@ def _merged(
 # of a step, its mean kept, which tells more (docs/proofs/mechanisms.md, Lemma moved-clones).
 
 #: Bits of chances beyond those of the precision, which second differences lose besides as many.
+#: Where they are too few, the ball is wider.
 _SPARE_BITS = 32
 
 
@@ -308,11 +312,14 @@ class Steps:
         return max(1, math.floor(deviations * deviation))
 
 
-#: From so many people on counts are moved together, and u hardly matters.
+#: From so many people on counts are moved together, and u hardly matters. What is moved tells more,
+#: and so is sound: it costs sharpness, and saves time.
 _MANY_PEOPLE = 10**5
-#: A power series has at most so many terms, and so many and a share more than is estimated.
+#: A power series has at most so many terms, and so many and a share more than is estimated. The
+#: rest is bounded: they cost time.
 _MOST_POWERS, _SPARE_POWERS = 400, 8
-#: Bits beyond the precision's are rounded up to a multiple of so many.
+#: Bits beyond the precision's are rounded up to a multiple of so many. Series of nearby questions
+#: are shared for that: it costs time alone.
 _ROUNDED_BITS = 64
 
 
@@ -546,7 +553,8 @@ def _moment(clones: Clones, n: int, alpha: Order) -> arb:
         return log
 
 
-#: By how much counts are moved for a Rényi curve.
+#: By how much counts are moved for a Rényi curve. What is moved tells more, and so is sound: larger
+#: steps are quicker, and ε larger.
 _STEPS = Steps(30, 2.0)
 
 

@@ -57,7 +57,7 @@ from symacct.theory.amplification.zw19 import has_one_pair, log_moment, sampled_
 Differences = Callable[[Number], Number]
 
 #: The value that σ/Δ and Δ/σ stay below, so that their squares are floats, by which nodes are
-#: chosen.
+#: chosen. Others are refused.
 _LARGEST_RATIO = Fraction(2**500)
 
 
@@ -245,9 +245,11 @@ def pure_remark(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> 
 #
 # Wang, Balle, Kasiviswanathan 2019: sampling without replacement, replace-one adjacency.
 
-#: The order up to which differences are formed before it is asked whether those beyond matter.
+#: The order up to which differences are formed before it is asked whether those beyond matter. It
+#: costs time alone.
 _FIRST_HEAD_ORDER = 64
 #: The largest order up to which they are: differences up to twice it would take half a minute.
+#: Beyond it a bound is given, or PrecisionError is raised.
 _HEAD_LIMIT = 2048
 
 
