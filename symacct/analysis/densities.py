@@ -682,7 +682,7 @@ _NODE_BITS = 64
 #: The double exponential rule goes from −5 to 5 in its variable s, where its weights are e^{−230}.
 #: The sum steers.
 _RULE_REACH = 5.0
-#: Steps of the coarsest and of the finest rule on each side, powers of 2.
+#: Steps of the coarsest and of the finest rule on each side, powers of 2. They steer.
 _FEWEST_STEPS, _MOST_STEPS = 64, 4096
 #: A node where a logarithm is not known counts as if both densities were 0. The sum steers.
 _UNKNOWN_LOGS = np.array([[-np.inf], [-np.inf], [0.0]])
@@ -1145,7 +1145,8 @@ _MOST_SUM_ROUNDS = 8
 #: Bits of the first round beyond those asked for: some 40 are often lost, and a second round would
 #: double the time.
 _SPARE_BITS = 80
-#: Bits that a sum whose first terms cancel may lose, beyond 16 times those asked for.
+#: Bits that a sum whose first terms cancel may lose, beyond 16 times those asked for. More are
+#: refused by PrecisionError.
 _MOST_LOST_BITS = 4096
 
 
@@ -1356,7 +1357,8 @@ _MOST_HALVINGS = 40
 #: longer.
 _MOST_PIECES = 1 << 11
 #: Stretches of one side of the middle, each end at twice or at half the distance of the one before:
-#: after so many what is farther is left out though it may count, as nothing here is certified.
+#: after so many what is farther is left out though it may count, as nothing here is certified. More
+#: take longer.
 _MOST_STRETCHES = 1 << 12
 
 

@@ -157,7 +157,8 @@ _HYPERBOLA_BITS = 96
 #: The hyperbola's sum has so many bits beyond what its cancellation loses; of fewer its ball is
 #: wider.
 _HYPERBOLA_GUARD_BITS = 40
-#: Multiples of the best vertex between which a strip may lie, on the left and on the right.
+#: Multiples of the best vertex between which a strip may lie, on the left and on the right. Each
+#: strip has its bound; the best one saves nodes.
 _LEFT_SHARES, _RIGHT_SHARES = (0.8, 0.5, 0.3, 0.15, 0.06, 0.02), (1.0, 1.6, 2.5)
 #: Each of three errors is aimed so many nats below all of them. What they come to is proved apart.
 _PART_NATS = 2.0

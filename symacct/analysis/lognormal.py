@@ -57,7 +57,7 @@ _LINES_TRIED = 23
 #: The share of the widest strip that is used, so that roundings of its edge leave it inside.
 #: Outside there is no bound.
 _STRIP_SHARE = 1 - 2.0**-20
-#: The table in float64 has the log u from −60 − s² to 90 in steps of 0.1.
+#: The table in float64 has the log u from −60 − s² to 90 in steps of 0.1. It steers.
 _LOG_LOW, _LOG_HIGH, _LOG_STEP = -60.0, 90.0, 0.1
 #: A float below which logarithms are not taken. It steers.
 _SMALLEST_FLOAT = 1e-300

@@ -85,7 +85,7 @@ _FARTHEST = int(FARTHEST_TAIL)
 #: fewer places or a lower degree need a larger one.
 _PLACES_PER_UNIT, _DEGREE = 32, 12
 #: Bits of the balls that their coefficients are rounded from. `RELATIVE_ERROR` takes the
-#: coefficients for correctly rounded: fewer than 100 may not be enough.
+#: coefficients for correctly rounded: fewer than 100 may be unsound.
 _TABLE_BITS = 128
 
 

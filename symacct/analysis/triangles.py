@@ -1111,7 +1111,7 @@ def _minimum_along_z(s: Fraction, j: int, k: Fraction) -> Fraction:
 # |a| = |a − b| = δ, |b|² = B in [0, δ²] (docs/proofs/triples.md, Lemma gaussian-triangles).
 
 #: Bits of a value G − 1 that decides, beyond those that the difference of two values loses. Where
-#: they are too few nothing is decided, and more are tried.
+#: they are too few nothing is decided, and more are tried: it costs time alone.
 _EXCESS_BITS = 24
 #: Bits of the integrals for the slope on a piece, of which the sign or a bound counts. Where they
 #: are too few the piece is cut, which takes longer.

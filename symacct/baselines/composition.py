@@ -26,7 +26,7 @@ _SEARCH_BITS = 128
 #: The golden section 1 − (√5 − 1)/2, about. It steers.
 _GOLDEN = Fraction(381966, 1_000_000)
 #: Golden sections of log₂ of a share between −40 and 0: after 40 it is known to 2e−7. More could
-#: make the ε found smaller, and none is needed for it to hold.
+#: make the ε found smaller, and no proof needs any.
 _GOLDEN_STEPS = 40
 #: Standard deviations from the mean number of lies beyond which floats have no mass. They steer.
 _SPREAD_DEVIATIONS = 40

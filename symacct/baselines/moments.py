@@ -64,6 +64,7 @@ class MomentSteering:
 
 STEERING = MomentSteering()
 #: The largest c₂ and c₁²c₂: beyond, log C is about c₁²c₂e^{c₂−1}/2, and enclosing it takes long.
+#: Larger ones are refused.
 _LARGEST_C2, _LARGEST_PRODUCT = 20, 10**5
 #: c₁ and c₂ are no smaller, since the search steers by floats. Smaller ones are refused.
 _SMALLEST_CONSTANT = Fraction(1, 10**30)

@@ -22,7 +22,7 @@ from symacct.kernel.sums.halving import halved_whole
 #: end of a step is taken that is proved: more take longer.
 STEPS = 2**30
 #: Bits of the balls that such a search decides by, beside twice those of δ. What these leave open
-#: counts as too large.
+#: counts as too large: fewer are as sound, and ε may be larger.
 SEARCH_BITS = 64
 
 

@@ -29,9 +29,9 @@ from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import CGK24
 from symacct.mechanisms import DistributionPair
 
-#: Bounds are given for σ between these.
+#: Bounds are given for σ between these. Others are refused, as places in float64 are lost.
 _SMALLEST_NOISE, _LARGEST_NOISE = Fraction(1, 10), 10**6
-#: Bounds are given for up to so many steps and epochs.
+#: Bounds are given for up to so many steps and epochs. More are refused.
 _MOST_STEPS, _MOST_EPOCHS = 10**9, 10**4
 
 

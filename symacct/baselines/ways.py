@@ -35,9 +35,10 @@ from symacct.profile.grids import delta_above, epsilon_above
 from symacct.profile.proofs import MANY_PARTS
 
 #: The share of δ that rare parts may have in all: what is left out makes ε smaller and sooner
-#: known, and its δ is missing elsewhere.
+#: known, and its δ is missing elsewhere. Any share is sound.
 SPENT = Fraction(1, 4)
-#: The δ that stands for one not known yet, where δ(ε) is asked; it only chooses what is left out.
+#: The δ that stands for one not known yet, where δ(ε) is asked. It chooses what is left out: any is
+#: sound.
 _ASSUMED_DELTA = Fraction(1, 10**12)
 
 

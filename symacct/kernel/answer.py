@@ -825,7 +825,7 @@ def _as_json(x: Bound | Fraction) -> dict[str, Any] | str:
 # --- the digits asked for
 
 #: Bits beyond those of the digits asked, which mostly cover the rounding of one evaluation; where
-#: they do not, the bits are doubled.
+#: they do not, the bits are doubled. It costs time alone.
 GUARD_BITS = 32
 
 

@@ -33,6 +33,7 @@ from symacct.kernel.theorem_registry import answering_always, bounding
 # --- operations
 
 #: The order by which an operation's claim is inferred: theorems about it hold at whole orders >= 2.
+#: Claims rest on it: a larger order would leave out theorems that hold below it.
 TYPICAL_ORDER = 2
 
 

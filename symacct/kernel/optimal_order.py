@@ -67,7 +67,7 @@ class _Tuning:
     #: Steps of Newton's method, which has to be right only to a whole order. They steer.
     newton_steps: int = 4
     #: The precision, in bits, at which orders are compared where the answer's own is above the
-    #: next. The answer is computed anew at its own precision.
+    #: next. It steers: the answer is computed anew at its own precision.
     search_bits: int = 80
     #: The precision, in bits, up to which a sum costs little more than at the search's. It costs
     #: time alone.

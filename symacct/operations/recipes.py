@@ -35,7 +35,8 @@ from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutRepla
 # Poisson batches that are cut to a largest size, as an expression; docs/proofs/allocations.md,
 # Lemma cut-batches.
 
-#: Bits of the balls in which chances are summed; their radius enters the rounding, whatever it is.
+#: Bits of the balls in which chances are summed. Their radius is rounded to the safe side, so that
+#: any number is sound.
 _CHANCE_BITS = 256
 #: Significant digits of a chance that an expression is written with, rounded to the safe side. Any
 #: number is sound, as `_RATE_GROWTH` goes with it: fewer make ε larger.

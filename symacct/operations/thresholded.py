@@ -31,10 +31,10 @@ _DIGITS = 40
 #: sound: it keeps fractions short.
 _PLACES = 300
 #: Bits of the balls that the probability is computed in at first. Where they are too few, twice as
-#: many are taken.
+#: many are taken: it costs time alone.
 _FIRST_BITS = 256
 #: Nats by which the first window of whole numbers that are summed reaches. Where they are too few,
-#: twice as many are taken.
+#: twice as many are taken. It costs time alone.
 _FIRST_NATS = 64.0
 #: A tail that is bounded by 2^−_NO_BITS is not summed: beside it the least d is large. It costs
 #: time: the bound stands for the tail.

@@ -159,7 +159,8 @@ def _terms(term: arb, negligible: arb, count: int, j: int, odds: arb) -> tuple[l
 # they are less than 1 in all is what D is larger by at most (docs/proofs/losses.md, Lemma
 # one-lattice).
 
-#: A lattice has at most so many nodes but for e^{−100} of the loss's law, whatever is asked.
+#: A lattice has at most so many nodes but for e^{−100} of the loss's law, whatever is asked. Of
+#: more a lattice is no quick form, and other strategies are asked.
 _MOST_NODES, _USUAL_NATS = 2**16, 100.0
 #: Masses have so many bits more than flint's precision, for the roundings of all products. Where
 #: they are too few, the ball is wider.
@@ -399,7 +400,7 @@ def _outcomes(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
 Noise = tuple[tuple[Exact, int], ...]
 
 #: Knots times runs of Laplace noise are so many at most, by itself and beside Gaussian noise, where
-#: contours are short.
+#: contours are short. It costs time: other strategies answer for more.
 _MOST_TERMS_ALONE, _MOST_TERMS_BESIDE = 10_100, 100
 
 

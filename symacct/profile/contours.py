@@ -621,7 +621,7 @@ _MOST_TERMS = 2**18
 #: That moment is off by e^{−14} of it: its digits hardly matter, as it bounds an error.
 _ALIAS_NEED = 14.0
 # The search for a root in float64, which steers:
-#: It takes so many Newton steps at most,. More may find a root that fewer miss.
+#: It takes so many Newton steps at most: more may find a root that fewer miss. They steer.
 _STEPS = 40
 #: and ends at so many times the start, in nats, or at that part of it: the nodes were chosen for
 #: the start, and farther off the sum is mostly its aliases. It steers.
@@ -899,12 +899,12 @@ def float_nodes(
 # so that the digits are few: they grow with the logarithm of the number of nodes.
 
 #: An exchanged contour has no alias up to 5y, as a root is looked for up to 4y. A root beyond it is
-#: found by a new contour.
+#: found by a new contour. It costs time alone.
 _ROOM = 5.0
 #: Where more nodes are needed, fewer may do beside noise. It costs time alone.
 _MANY_BESIDE = 20_000
 #: Noise is for at most so many digits d, for which some 10^{d/2} nodes are enough. More are left to
-#: the plain contour.
+#: the plain contour. It costs time alone.
 _MOST_DIGITS = 13.0
 #: The ratio r of both noises: a larger one bounds D from farther below, a smaller one divides by r
 #: − 1 what both sums are off by. Lemma added-noise holds for any r > 1.
@@ -914,7 +914,7 @@ _NOISE_RATIO = Fraction(5, 4)
 _DIGITS_LOST_TO_RATIO = 1.0
 #: Noise is chosen to move D by this share of the error that is wanted. It steers.
 _SHARE = 0.25
-#: μ² is at least 2^{−200}. A smaller μ² is out of reach of the nodes.
+#: μ² is at least 2^{−200}. A smaller μ² is out of reach of the nodes. It steers.
 _FINEST = 200
 
 
@@ -1055,14 +1055,15 @@ def contour(moments: Moments, chosen: ContourPlan, at: float, plain: Moments) ->
 #
 # About where a profile is δ, in float64: where a contour is laid first.
 
-#: Nodes are chosen anew at most so often for one estimate, and a bracket halved so often.
+#: Nodes are chosen anew at most so often for one estimate, and a bracket halved so often. They
+#: steer.
 _ROOT_ATTEMPTS, _HALVINGS = 8, 60
 #: Nodes that steer are for so many digits: of fewer, orders are so large that three means refuse.
 #: Their sums prove nothing.
 _STEER_DIGITS = 3.0
 #: A log δ that was guessed too large is lowered by 12 nats and a share of it: by 2 % at first, then
 #: by 8 times the share before, and by half at most, for one that is guessed far too small takes too
-#: many bits. What one run's loss has of it is the guess from half of it on.
+#: many bits. What one run's loss has of it is the guess from half of it on. They steer.
 _LOWER, _LOWER_SHARE, _SHARE_GROWTH, _LARGEST_SHARE, _NEAR_SUM = 12.0, 0.02, 8.0, 0.5, 2.0
 #: Enclosures that steer have so many digits. More take longer.
 _VALUED_DIGITS = 3.0
@@ -1082,7 +1083,7 @@ _TOO_FAR = 0.5
 #: A normal loss is looked at up to so many deviations. It steers.
 _FARTHEST = 16.0
 #: Jumps are rare where Σ k_i D_i(0) is below 1; of more runs one makes the loss where its log is
-#: below −4.
+#: below −4. They steer.
 _RARE, _LOG_HARDLY_ANY = 1.0, -4.0
 
 #: Encloses D(y) to so many digits of a bound: of y, the bound and the digits.

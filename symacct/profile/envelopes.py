@@ -13,7 +13,8 @@ from fractions import Fraction
 from symacct.kernel import deadline
 
 #: Adaptive runs are enumerated while all first runs beside the worst after them have so many
-#: outcomes at most; beyond that each step would take too long in fractions.
+#: outcomes at most; of more each step would take too long in fractions, and blocks of runs give a
+#: bound.
 _MOST_OUTCOMES = 1000
 #: They are enumerated for so many choices of counts at most: about a minute, and memory for each,
 #: where the worst runs have few outcomes however many they are.
@@ -27,7 +28,7 @@ _MOST_RUNS_OF_BLOCK = 2**12
 
 #: (p, q) of every outcome of two laws.
 Masses = Collection[tuple[Fraction, Fraction]]
-#: The pair of no run.
+#: The pair of no run: both laws have one outcome. Every envelope is bounded from it on.
 _NOTHING: Masses = ((Fraction(1), Fraction(1)),)
 #: A line c − da over a >= 0, by c and d.
 Line = tuple[Fraction, Fraction]

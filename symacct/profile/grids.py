@@ -818,12 +818,14 @@ _TINY = 1e-290
 _SPARE_NATS = 3.0
 #: The order that a grid tells of is chosen from these, less 1. They steer.
 _TILTS = [2.0 ** (j / 4) for j in range(-16, 40)]
-#: The widest law has so many steps on the first grid, and so many at most.
+#: The widest law has so many steps on the first grid, and so many at most. Every grid is proved:
+#: more steps take longer, and err less.
 _FIRST_STEPS, _MOST_STEPS = 2**9, 2**15
 #: It has fewer where a value of a profile takes half a millisecond, and more where every law is of
-#: outcomes, which ask no profile at all.
+#: outcomes, which ask no profile at all. They cost time.
 _MOST_STEPS_OF_COSTLY, _MOST_STEPS_OF_OUTCOMES = 2**12, 2**17
-#: All runs together have so many nodes at most, and are so many at most.
+#: All runs together have so many nodes at most, and are so many at most. More are refused by a
+#: PrecisionError.
 _MOST_NODES_IN_ALL, _MOST_RUNS = 2**19, 2**17
 #: Two grids of so many steps decide comparisons. Each comparison is proved; finer grids decide
 #: more, and take longer.
@@ -836,11 +838,13 @@ _MANY_RUNS = 200
 _MOST_DIGITS = 14.0
 #: Then a grid is laid for so many digits, which tells how many there are. They steer.
 _PROBE_DIGITS = 8.0
-#: From so many steps on digits grow evenly, and the next grid has at most 2^3 times as many.
+#: From so many steps on digits grow evenly, and the next grid has at most 2^3 times as many. They
+#: choose the next grid: every grid is proved.
 _SETTLED_STEPS, _MOST_OCTAVES = 2**12, 3
-#: A grid of half the step has about 0.6 digits more, and 0.4 in an error's estimate.
+#: A grid of half the step has about 0.6 digits more, and 0.4 in an error's estimate. They choose
+#: the next grid: every grid is proved.
 _MEAN_DIGITS_PER_OCTAVE, _SURE_DIGITS_PER_OCTAVE = 0.6, 0.4
-#: log δ(ε) is first taken to be −20, and doubled up to so often.
+#: log δ(ε) is first taken to be −20, and doubled up to so often. Both steer.
 _LOG_GUESS, _GUESSES = -20.0, 4
 #: Callers work with a digit more than was asked, of which 0.9 may be missing. A larger share would
 #: print digits that are not proved to be there.
@@ -1256,8 +1260,8 @@ class Grids:
 #: All that is left out is about this share of δ. It is bounded, and added: a larger share is
 #: quicker, and raises ε.
 _SHARE_LEFT_OUT = 2.0**-20
-#: Masses have so many bits more than what one law leaves out. Masses are rounded up: fewer bits
-#: raise ε.
+#: Masses have so many bits more than what one law leaves out. They are rounded up, so that any
+#: number is sound: of fewer ε is larger.
 _MANY_SPARE_BITS = 20
 #: The first grid has so many steps in a deviation of all runs, times the root of their number. Each
 #: grid gives a proved bound; a finer one takes longer.

@@ -110,6 +110,7 @@ if TYPE_CHECKING:
     IntegerRuns = tuple[tuple[IntegerLoss, int], ...]
 
 #: A sum over the outcomes of at most so many runs, and so many in all, is sooner had than a grid.
+#: It costs time alone.
 _MOST_RUNS, _MOST_OUTCOMES = 4, 20_000
 #: The number of outcomes is counted but for e^{−100} of both laws, whatever precision is asked. It
 #: chooses the strategy, and no bound rests on it.

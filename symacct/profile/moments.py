@@ -18,13 +18,13 @@ from symacct.kernel import deadline
 from symacct.kernel.memory import cached_property
 from symacct.profile.part import Factor, Floats, Part, PartRuns, merged, order_at
 
-#: So many shifts are looked at in an octave, far from the saddle and near it.
+#: So many shifts are looked at in an octave, far from the saddle and near it. They steer.
 _COARSE, _FINE = 2, 8
 #: So many coarse shifts are worked out at once, as one array. It costs time alone.
 _BLOCK = 12
 #: Shifts lie within so many octaves of 1. They steer: a farther one is not tried.
 _FARTHEST = 60
-#: So many fine shifts lie below the saddle and above it.
+#: So many fine shifts lie below the saddle and above it. They steer.
 _BELOW, _ABOVE = 16, 28
 #: Of more kinds of parts, at most so many of a class stand for their likes where moments are
 #: estimated, and a contour multiplies the fewer factors that their class makes of all of them. More

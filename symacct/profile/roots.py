@@ -95,6 +95,7 @@ def at_digits(value: Callable[[], arb], digits: float, what: Callable[[], str]) 
 
 # An enclosure is proved whatever these are; they say how long it is sought.
 #: Widenings of an estimate, secant steps of one, rounds of a bracket, and halvings of a new one.
+#: Both ends of a root are proved: more take longer before none is found.
 _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60
 #: A root that is found by secants first has more digits than these. A root of fewer is looked for
 #: in a bracket: it costs time alone.

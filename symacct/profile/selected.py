@@ -46,7 +46,8 @@ from symacct.theory.amplification.ps22 import log_mean
 # others. Of few outcomes all orders are tried. What is told is rounded to fractions so that its
 # profile falls (docs/proofs/selection.md, Lemma ordered-outputs).
 
-#: Chances of outcomes are worked out at 192 bits, and values of a profile at 64.
+#: Chances of outcomes are worked out at 192 bits, and values of a profile at 64. Of fewer the pair
+#: is wider; it is sound for any.
 _BITS, _KNOWN_BITS = 192, 64
 #: Each mass is lowered by 2^{−64} of it, so that what rounding adds elsewhere has room. The pair
 #: stays proved for any share below 1; one that is too near to 1 may leave no pair.
@@ -63,6 +64,7 @@ _LAST_DELTAS = tuple(Fraction(1, 2**bits) for bits in (66, 40, 26, 20))
 #: No place is beyond this loss in nats, whose e^ε is a float. The pair is a bound wherever it ends.
 _FARTHEST = 700.0
 #: Up to so many outcomes have all their orders tried; of more, so many orders are tried at once.
+#: Each order gives a proved bound: more take longer, and one may be smaller.
 _OUTCOMES_IN_ALL_ORDERS, _ORDERS_AT_ONCE = 5, 32
 #: An order is chosen for this δ where no question is known. It steers: every order gives a bound.
 _USUAL_DELTA = Fraction(1, 10**6)
@@ -302,9 +304,10 @@ def _apart(masses: list[Fraction]) -> Fraction:
 # selected-profile).
 
 # A bound is sound whatever these are; they say how near the best one is found.
-#: Shifts are worked out at this many bits.
+#: Shifts are worked out at this many bits. Of fewer a bound is wider.
 _BEST_BITS = 64
 #: A bracket of the least ratio is halved so often at most, and then so often more, to be nearer.
+#: More take longer.
 _HALVINGS, _MORE_HALVINGS = 200, 16
 #: It steers.
 #: The golden section of an interval, in float64. It steers.
@@ -312,7 +315,7 @@ _GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 #: Events of probability below e^{−fall} of one K are left out, for one of these falls in nats. Each
 #: gives a bound, of which the least is taken.
 _FALLS = tuple(map(Fraction, (7, 14, 28, 56, 84)))
-#: The best fall is at most so many nats, and is found by so many halvings.
+#: The best fall is at most so many nats, and is found by so many halvings. More take longer.
 _MOST_FALL, _HALVINGS_OF_FALL = 200, 10
 
 #: Encloses δ(ε) of one run, at an ε >= 0.

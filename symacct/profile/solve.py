@@ -47,7 +47,8 @@ _FEW_NODES = 20_000
 #: Beside fewer runs of densities than these, finite laws are laid on the grid with them. It chooses
 #: the strategy that takes the least time.
 _TOGETHER = 50
-#: A digit has so many bits, and a sum over outcomes 64 more than its digits.
+#: A decimal digit is so many bits, and a sum over outcomes has 64 bits more than its digits take.
+#: Where they are too few, the ball is wider.
 _DIGIT, _SPARE_BITS = 3.33, 64
 #: At so many bits an ε that is not told from the largest loss is answered by an enclosure that
 #: holds either way. A largest loss of 1e-300 takes 1000 bits; more are spent on no law that is met

@@ -46,6 +46,7 @@ else:  # which several epochs alone need
 # gives both, as E S = t (docs/proofs/allocations.md, Lemma lognormal-profile).
 
 #: A value has so many bits less than flint's precision, as callers ask with a reserve; 10 at least.
+#: It costs time: the ball says what it has.
 _RESERVE_BITS, _FEWEST_BITS = 56, 10
 #: An error is asked to be e^{−3} of what is wanted, and a guess of log δ is lowered by as much. It
 #: costs time: errors are bounded apart.
@@ -62,11 +63,12 @@ _MOST_BITS_OF_BOUNDS = 192
 #: proved bound; more are sharper.
 _POWERS_OF_PLACE = np.linspace(0.4, 0.9, 11).tolist()
 #: Places within half a deviation of the loss share a contour, but no farther apart than 0.25 nats.
+#: It costs time alone.
 _CELL_IN_DEVIATIONS, _WIDEST_CELL = 0.5, 0.25
 #: A contour is laid again at most so often, for a smaller δ or more bits. More take longer, and the
 #: ball holds D whatever they are.
 _ATTEMPTS = 5
-#: A guess of ε is halved so often, from at most 10^4 nats.
+#: A guess of ε is halved so often, from at most 10^4 nats. It steers.
 _HALVINGS, _FARTHEST = 60, 1e4
 #: Below this a float64 counts as lost, and an asymptotic formula serves. It steers.
 _TINY = 1e-300
@@ -319,8 +321,9 @@ def _halved(above: Callable[[float], float]) -> float:
 # (docs/proofs/allocations.md, Lemma laplace-allocation).
 
 #: A value has so many bits less than flint's precision, as callers ask with a reserve; 10 at least.
+#: It costs time: the ball says what it has.
 _LAPLACE_RESERVE_BITS, _LAPLACE_FEWEST_BITS = 32, 10
-#: A δ below e^{−2·bits} is told with more bits only. The ball is wide, and holds D.
+#: A δ below e^{−2·bits} is known with more bits only: of fewer its ball is wide, and sound.
 _NATS_PER_BIT = 2.0
 #: A contour is laid again at most so often, for a smaller δ. More take longer, and the ball holds D
 #: whatever they are.

@@ -47,6 +47,8 @@ class _Fineness(NamedTuple):
     nodes: int
 
 
+#: The grids from the coarsest on, of which the first that is for the bits of the question is taken.
+#: Each has its proof: finer ones take longer, and their two laws are nearer to each other.
 _FINENESS = (
     _Fineness(0, 2.0**-6, 2**11),  # which steers alone
     _Fineness(80, 2.0**-8, 2**12),

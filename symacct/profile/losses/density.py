@@ -468,13 +468,16 @@ def _tail(x: arb) -> arb:
 # (docs/proofs/losses.md, Lemma density-decay).
 
 # A bound is sound whatever these are; narrower cells make it nearer and take longer.
-#: A cell on which ψ is not known to be monotone is kept where ψ varies by this share at most.
+#: A cell on which ψ is not known to be monotone is kept where ψ varies by this share at most. A
+#: smaller share bounds more sharply, and takes longer.
 _EVEN_SHARE = 2.0**-7
-#: A cell on which the loss is constant is kept where the ball of g is this share wide at most.
+#: A cell on which the loss is constant is kept where the ball of g is this share wide at most. A
+#: smaller share bounds more sharply, and takes longer.
 _LEVEL_SHARE = 1 / 16
 #: A cell is kept, too, where ψ varies by this share of F(a) at most, or has this mass of it.
+#: Smaller ones bound more sharply, and take longer.
 _LITTLE_VARIATION, _LITTLE_MASS = 2.0**-10, 2.0**-24
-#: There are about so many cells at most.
+#: There are about so many cells at most. More bound more sharply, and take longer.
 _MOST_CELLS = 4000
 #: Bounds A + C/t are made that are good at one of these t each.
 _TIMES = [2.0**j for j in range(20)]

@@ -59,7 +59,8 @@ _RATIOS = 1.2 ** np.arange(1, 22)
 #: Half an ellipse is covered by so many arcs, an even number so that no arc goes over the top. More
 #: are sharper, and take longer.
 _ARCS = 16
-#: Cells of Z begin so far below 0, and are so long, in deviations.
+#: Cells of Z begin so far below 0, and are so long, in deviations. The decay is bounded on each:
+#: shorter ones are sharper, and take longer.
 _FIRST_CELL, _CELL_OF_Z = 16.0, 0.25
 #: An estimate of Chebyshev points ends here, where no grid is worth while. It steers.
 _MOST_POINTS_OF_GRID = 1e6

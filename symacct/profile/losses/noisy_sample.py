@@ -44,8 +44,8 @@ from symacct.profile.written_laws import Write, WrittenLaws, mixed, product
 _STEERING_BITS = 128
 #: Chords that steer begin at so many places on either side of the loss 0, up to this loss in nats.
 _STEERING_PLACES, _FARTHEST = 128, 64.0
-#: A value of D is asked for to this many bits less than its place has, and to 3 digits at least:
-#: where D is steep its value has fewer bits than its place.
+#: A value of D is asked for to this many bits less than its place has, as where D is steep it has
+#: fewer, and to 3 digits at least. It costs time: the ball says what it has.
 _BITS_LOST_TO_PLACE, _FEWEST_DIGITS = 24, 3.0
 
 
@@ -188,9 +188,10 @@ _BOUND_BITS = 64
 #: nodes.
 _ELLIPSES = [1.1 * 1.3**j for j in range(16)]
 #: Moments are known beside so many runs of Laplace noise, and outcomes of finite laws together, at
-#: most: nodes are the product of all their numbers, and beyond these a grid is sooner had.
+#: most: nodes are the product of all their numbers, and beyond these a grid is sooner had. It costs
+#: time alone.
 _MOST_LAPLACE, _MOST_OUTCOMES = 2, 64
-#: A run of Laplace noise is steered by so many points, and twice Δ/b more.
+#: A run of Laplace noise is steered by so many points, and twice Δ/b more. They steer.
 _STEERING_POINTS = 6
 #: A bound of |F| far out has between 8 and 64 cells for each nat of Δ/b. More are narrower bounds.
 _FEWEST_CELLS, _MOST_CELLS = 8, 64

@@ -478,13 +478,15 @@ def _sample(part: NormalMixtures, a: float, far: float, need: float, bits: int) 
 #: mixture-tails takes what is beyond for rounding: a smaller one is unsound.
 _FAR = 13.0
 #: Places are first read off a table of so many losses, then made nearer by so many Newton steps.
+#: They steer: how far each place is off is bounded.
 _TABLE, _NEWTON_STEPS = 2**13, 2
-#: Exponents above this are not had: e^t has to be far from overflow. Means that need larger ones
-#: are left to balls.
+#: Exponents above this are refused, as e^t has to be far from overflow: balls answer for means that
+#: need them.
 _LARGEST_EXPONENT = 600.0
 #: Losses farther than this are not told apart, in nats. Both ends of the loss steer.
 _FARTHEST_LOSS = 256.0
 #: An exponent d(x − d/2) is off by so many units of |d|(|x| + |d|), a term by so many of itself.
+#: Lemma mixture-tails rests on both: smaller ones are unsound.
 _EXPONENT_UNITS, _TERM_UNITS = 8, 16
 
 

@@ -526,7 +526,8 @@ _MULTIPLES_OF_ANGLE = np.array([0.5, 0.75, 1.0, 1.4, 2.0])
 _STEERING_REACH = 8.0
 #: A sum that steers has at most so many points, and is ∞ where it would have more.
 _MOST_STEERING_POINTS = 50_000
-#: The right end is looked for at so many points where a is more than 4σ: QR^a has two peaks.
+#: The right end is looked for at so many points where a is more than 4σ: QR^a has two peaks. They
+#: steer: what is beyond the end is bounded.
 _DEVIATIONS_OF_TWO_PEAKS, _WAY_POINTS = 4.0, 96
 #: The likely angle is the best where t²p₂ is at most this part of σ². It steers.
 _PART_OF_VARIANCE = 16

@@ -38,7 +38,7 @@ from symacct.theory.amplification.shuffled import (
 #: By how much counts are moved: not at all of at most 500 people, and more of many pairs. Both laws
 #: tell more than the truth, and so are sound: the coarser is quicker, and its ε larger.
 _FINE, _COARSE = Steps(500, 0.5), Steps(30, 2.0)
-#: What is moved tells more, and so is not below.
+#: No count is moved: what is moved tells more than the truth, and so is no lower bound.
 _UNMOVED = Steps(10**7, 0.0, 0.0, 0.0)
 #: A float64 that is so near to a whole number, of at most 10⁷, is told from it by balls. It has to
 #: be more than the float is off, some 2^{−28}: a smaller one is unsound.

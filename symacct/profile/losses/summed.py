@@ -26,7 +26,8 @@ from symacct.profile.sums import SHARE, End, TransformOnLine, second_moment_boun
 _LARGEST_VARIANCE_RATIO = 1.1
 #: Moments are brought nearer together at most so often, each time by half. It steers.
 _HALVINGS = 20
-#: |F| is looked at for so many t between these, over the deviation of L, to estimate its fall.
+#: |F| is looked at for so many t between these, over the deviation of L, to estimate its fall. They
+#: steer.
 _NEAREST_TIME, _FARTHEST_TIME, _TIMES = 0.02, 2e4, 120
 #: A fall of |F|/F(a) below this is not told by float64. It steers.
 _SMALLEST_FALL = 1e-12
@@ -35,7 +36,8 @@ _LEAST_VARIANCE = 2.0**-50
 #: A grid of nodes reaches at least so far beyond the orders 0 and 1, unless moments end before. It
 #: steers.
 _LEAST_REACH = 2.0**-6
-#: A value of |F| is asked to be off by e^{−5} of what it has fallen at t, by e^{−1} beyond it.
+#: A value of |F| is asked to be off by e^{−5} of what it has fallen at t, by e^{−1} beyond it. The
+#: error is part of the bound: more are sharper, and take longer.
 _SPARE_NATS, _ROUGH_NATS = 5.0, 1.0
 
 

@@ -33,7 +33,8 @@ from symacct.theory.amplification.groups import of_pure
 #: The orders j that the formula of PS22-T2 tries; those for Poisson and binomial runs try the first
 #: two. A bound holds at whichever j it reads ε(j), but the theorems' statements print these.
 _TRIED_ORDERS = tuple(2**k for k in range(1, 9))
-#: The largest whole order that a search tries, and the one that it begins with.
+#: The largest whole order that a search tries, and the one that it begins with. Any order gives a
+#: proved bound.
 _LAST_ORDER, _FIRST_ORDER = 2**9, 8
 #: Bits of the balls in which orders are compared: a bound holds whichever order is found.
 SEARCH_BITS = 80
