@@ -140,6 +140,7 @@ class FiniteLaws(Mechanism):
         return ADDED if len(self.pairs) == 1 else AttainedBy(Pairs.SEVERAL, Way.ADDITION)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """Compute α ↦ the largest D_α of the pairs, raised by what the candidate adds at α."""
         raised = dict(self.raised)
         excesses = [_excess(ctx, p, q) for p, q in self.pairs]
 
@@ -151,6 +152,7 @@ class FiniteLaws(Mechanism):
         return eps
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """Compute the largest Kullback–Leibler divergence Σ a log(a/b) of the pairs, in nats."""
         sums = [
             sum((ctx.number(a) * ctx.log(ctx.number(a / b)) for a, b in _joint(p, q)), start=0)
             for p, q in self.pairs

@@ -43,6 +43,7 @@ class Trial:
         return self.moment_ratio or self.ratio
 
     def __str__(self) -> str:
+        """Write the candidate's numbers and laws, the truth, the bound and their ratios."""
         lines = [f"{self.scheme}, α = {self.order}"]
         lines += [f"  {name} = {x}" for name, x in self.numbers]
         lines += [f"  {name} = ({', '.join(map(str, law))})" for name, law in self.laws]
@@ -133,6 +134,7 @@ class Attack:
         return "attained, not violated" if self.tie else "no violation found"
 
     def __str__(self) -> str:
+        """Write the outcome in a line, then the schemes that were tried and the closest trials."""
         tried = f"{self.candidates:,} candidates, seed {self.seed}"
         lines = [f"{self.theorem} ({self.kind}): {self.outcome} ({tried})"]
         lines += [f"  tried: {name}, {count:,}" for name, count in self.schemes]

@@ -222,6 +222,10 @@ class Ruler:
                 return False
 
     def __call__(self, c: Candidates) -> Number:
+        """Score each candidate by the log of truth over bound; −∞ where one is not admitted.
+
+        The sign is such that a violation has a score above 0.
+        """
         if not self.vectorised:
             return np.array([self._in_balls(c, row) for row in range(len(c.laws[0]))])
         with np.errstate(all="ignore"):

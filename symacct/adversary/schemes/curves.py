@@ -72,6 +72,7 @@ class RaisedResponse(Mirrored):
         return np.logical_and.reduce([curve(l) <= curve(l + 1) for l in range(2, int(alpha))])
 
     def surely_admits(self, c: Candidates, alpha: Order) -> bool:
+        """Does ε(l) provably not fall from one whole order to the next, up to α?"""
         node = self.premise(c)
         with precision(256):
             values = [evaluated(node, l) for l in range(2, int(alpha) + 1)]
@@ -97,6 +98,7 @@ class RaisedCurve(Scheme):
     orders = (Fraction(3, 2), 2, Fraction(5, 2), 3, Fraction(7, 2), 4, 5)
 
     def array_curves(self, c: Candidates) -> ArrayCurve:
+        """Return the largest D_α of the pairs, raised by the drawn numbers at whole orders."""
         return ArrayCurve.of_pairs(
             self.base(c), {l: c.numbers[f"raise {l}"][:, 0] for l in self._raised_orders}
         )
@@ -136,6 +138,7 @@ class HockeyStick(Scheme):
         return np.maximum(sums[0], sums[1])
 
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
+        """Return ε = log of the drawn e^ε, in balls where the candidate is exact."""
         if ctx and c.exact:
             return {"epsilon": ctx.log(ctx.number(c.number("e^epsilon")))}
         return {"epsilon": np.log(c.numbers["e^epsilon"][:, 0])}

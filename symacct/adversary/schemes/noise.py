@@ -105,6 +105,10 @@ class LaplaceNoise:
     law = staticmethod(laws.Laplace)
 
     def curve(self, scale: Number, alpha: Order) -> Number:
+        """Compute D_α of Laplace noise at a distance of 1, in float64, s = 1/b.
+
+        log(1 + [α(e^{(α−1)s} − 1) + (α−1)(e^{−αs} − 1)]/(2α−1))/(α−1), and s − 1 + e^{−s} at 1.
+        """
         s = 1 / scale
         if alpha == INFINITY:
             return s
@@ -130,6 +134,7 @@ class LaplaceNoise:
         return ends, np.concatenate([-s, s, s * (2 * z - 1)], axis=1)
 
     def expectation(self, f: RatioIntegrand, rate: arb, scale: arb) -> arb:
+        """Enclose E_Q[f] for sampling at `rate`: an integral between 0 and 1, and the two atoms."""
         s = 1 / scale
 
         def density(z: acb, analytic: bool) -> acb:
@@ -277,6 +282,7 @@ class NoisyAnswer(NoisyRecord):
     last_bits = 256
 
     def premise(self, c: Candidates) -> Node:
+        """Return the noise, on the line alone where a lower bound is of a record replaced."""
         scale = c.number(self.noise.scale)
         replaced = self.about == "SubsampleWithoutReplacement" and self.relation is None
         if replaced and self.side is Kind.LOWER:  # more dimensions attain more than this pair
@@ -299,6 +305,7 @@ class NoisyAnswer(NoisyRecord):
         return np.log1p(np.maximum(*moments)) / (a - 1)
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
+        """Enclose the larger D_α of (1−γ)Q + γP and Q either way, P moved by 1 from Q."""
         rate, scale = ball(c.number("gamma")), ball(c.number(self.noise.scale))
         if alpha == INFINITY:
             return (rate * self.noise.largest_log_ratio(scale).expm1()).log1p()
@@ -361,6 +368,7 @@ class NormalTriangle(NoisyRecord):
         return np.log1p(_triangle(np.exp(1 / (2 * sigma**2)), rate))
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
+        """Enclose log(1 + γ²A²/((1−γ)A + γC)), x = e^{1/(2σ²)}, in a ball."""
         x = (1 / (2 * ball(c.number("sigma")) ** 2)).exp()
         smallest: arb = _triangle(x, ball(c.number("gamma")))
         return smallest.log1p()
@@ -386,6 +394,7 @@ class OppositeNormals(NoisyRecord):
         super().__init__(GaussianNoise(), "PoissonSubsample", side, REPLACE_ONE)
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        """Sum the integrand of the truth over a grid of 2000 outcomes, in float64."""
         rate, shift = c.numbers["gamma"], 1 / c.numbers["sigma"]
         a, z = float(alpha), np.linspace(-12, 12, 2000) + np.zeros_like(shift)
         z = z + np.maximum(z, 0) / 12 * (a - 1) * shift  # as far to the right as the peak needs
@@ -453,6 +462,7 @@ class NormalTriangles(NoisyRecord):
         raise NotImplementedError("one by one, in balls")
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
+        """Enclose log of the larger moment of both extreme triangles over α − 1."""
         rate, square = ball(c.number("gamma")), 1 / ball(c.number("sigma")) ** 2
         ends = (arb(0), square)
         moments = [_by_powers(int(alpha), rate, square, side) for side in ends]

@@ -68,6 +68,7 @@ class AdaptiveComposition(TwoMechanisms):
         return [both((p, q)), both((p1, q1), (p2, q2))]
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the joint laws, both ways: the second pair depends on the first answer."""
         p, q, p1, q1, p2, q2 = c.laws
 
         def joint(start: Law, after_first: Law, after_second: Law) -> Law:
@@ -90,6 +91,7 @@ class SideBySide(AdaptiveComposition):
         return [[(p, q)], [(p1, q1)]]
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the joint laws, both ways, where the second pair is the same after each answer."""
         p, q, p1, q1 = c.laws
         whole = Candidates((p, q, p1, q1, p1, q1), c.numbers)
         return super().result(whole)
@@ -115,6 +117,7 @@ class Coin(Worded, TwoMechanisms):
         return [both((p, q)), both((p1, q1))] if self.side is Kind.UPPER else [[(p, q)], [(p1, q1)]]
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the laws of the coin with the answer of the mechanism that it chose, both ways."""
         p, q, p1, q1 = c.laws
         s = self.share if c.exact else float(self.share)
 
@@ -134,6 +137,7 @@ class Channel(Scheme):
         return (outcomes,) * (2 + outcomes)
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the laws after the channel, both ways: a law of the output for each outcome."""
         p, q, *rows = c.laws
 
         def sent(law: Law) -> Law:
@@ -169,6 +173,7 @@ class ConcentratedChain(Chain):
     words = "a chain of {self.size} steps, zCDP"
 
     def array_curves(self, c: Candidates) -> ArrayCurve:
+        """Return αε²/2, ε the largest log ratio of two laws a step apart."""
         steps = [np.log(largest_ratio(pair)[:, 0]) for pair in pairwise(c.laws)]
         slope = np.maximum.reduce(steps) ** 2 / 2
         return ArrayCurve(lambda alpha: slope * alpha)
@@ -195,6 +200,7 @@ class FarNoise(NoisyRecord):
         return self.noise.curve(c.numbers[self.noise.scale][:, 0] / self.size, alpha)
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
+        """Enclose D_α of the noise moved by `size` from the noise at 0, by their integral."""
         scale = c.number(self.noise.scale)
         pair = DistributionPair(self.noise.law(self.size, scale), self.noise.law(0, scale))
         return evaluated(pair, alpha)
@@ -239,6 +245,7 @@ class Averages(Scheme):
         return (a + b) * (Fraction(1, 2) if c.exact else 0.5)
 
     def admits(self, c: Candidates, alpha: Order) -> Number:
+        """Which candidates have D_α(p_i‖q_i) <= D_α(μ_i‖ν_i) for both i?"""
         p1, p2, q1, q2, mu1, mu2, nu1, nu2 = c.laws
         first = excess(p1, q1, alpha) <= excess(mu1, nu1, alpha)
         return np.logical_and(first, excess(p2, q2, alpha) <= excess(mu2, nu2, alpha))
@@ -255,6 +262,7 @@ class Allocated(Worded):
     fixed = ("steps", "times")
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the law of all steps with the record in some, against none, both ways."""
         p, q = c.laws
         choices = list(combinations(range(self.steps), self.times))
         share = Fraction(1, len(choices)) if c.exact else 1 / len(choices)
@@ -279,6 +287,7 @@ class InAnyOrder(Worded):
         return both(*combinations(c.laws, 2))
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the pairs of laws of both answers in any order, the other person's law fixed."""
         half = Fraction(1, 2) if c.exact else 0.5
         answers = [
             [half * (side_by_side(law, x) + side_by_side(x, law)) for law in c.laws] for x in c.laws
@@ -394,6 +403,7 @@ class Repeated(Scheme):
         return ctx.expm1(-eta * log) / ctx.expm1(-eta * log_gamma)
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        """Compute the larger D_α of the best outcome's two laws in float64."""
         p, q = (self._arrays(c, law) for law in self.pair(c))
         with np.errstate(all="ignore"):
             return np.maximum(divergence(p, q, alpha), divergence(q, p, alpha))
@@ -405,6 +415,7 @@ class Repeated(Scheme):
         return np.stack([np.broadcast_to(x, len(law)) for x in kept], axis=1)
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
+        """Enclose the larger D_α of the best outcome's two laws, by outcomes in balls."""
         laws = [[BALL.number(x) for x in law[0]] for law in self.pair(c)]
         p, q = (
             self.best_outcomes(BALL, law, self.counts(c))[self.eta is not None :] for law in laws

@@ -80,6 +80,7 @@ class TwoRecords(OneRecord):
         return both((a, none), (x, none), (ax, a), (ax, x))
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the sample of {a, x} against that of {a}, both ways, each record with rate γ."""
         none, a, x, ax = c.laws
         rate = c.numbers["gamma"]
         return both((mixed(rate, mixed(rate, ax, x), mixed(rate, a, none)), mixed(rate, a, none)))
@@ -102,6 +103,7 @@ class AttainedByRemoval(OneRecord):
     side = Kind.LOWER
 
     def admits(self, c: Candidates, alpha: Order) -> Number:
+        """Which candidates have D_l(Q‖P) >= D_l(P‖Q) for l from 2 to α, or at ∞?"""
         p, q = c.laws
         if alpha == INFINITY:
             return np.max(q / p, axis=1) >= np.max(p / q, axis=1)
@@ -118,6 +120,7 @@ class SkewedRight(OneRecord):
     by_condition = True
 
     def admits(self, c: Candidates, alpha: Order) -> Number:
+        """Which candidates have E_Q[(P/Q − 1)^l] >= 0 at odd l, in both directions?"""
         odd = range(3, int(alpha) + 1, 2)
         moments = [np.sum(q * (p / q - 1) ** l, axis=1) >= 0 for l in odd for p, q in self.base(c)]
         return np.logical_and.reduce([np.ones(len(c.laws[0]), dtype=bool), *moments])
@@ -143,6 +146,7 @@ class Pure(Scheme):
     """The laws against randomized response with odds e^{ε(∞)}, which dominates them all."""
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List randomized response with the odds e^{ε(∞)} of the candidate's laws, both ways."""
         odds = largest_ratio(c.laws)
         p = odds / (1 + odds)
         law = np.concatenate([p, 1 - p], axis=1)
@@ -178,6 +182,7 @@ class PairSampled(OneRecord):
     names = ("P", "Q")
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the samples with either law as that with the record, both ways."""
         p, q = c.laws
         rate = c.numbers["gamma"]
         return both((mixed(rate, p, q), q), (mixed(rate, q, p), p))
@@ -222,6 +227,7 @@ class Replaced(Scheme):
         return both((p, q), (p, r), (q, r))
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List (1−γ)R + γP against (1−γ)R + γQ, in both directions."""
         p, q, r = c.laws
         rate = c.numbers["gamma"]
         return both((mixed(rate, p, r), mixed(rate, q, r)))
@@ -238,6 +244,7 @@ class TwoOfThree(Scheme):
     fixed = ("gamma",)
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List the pairs of samples that share a record, in both directions."""
         a12, a13, a23, b12, b13 = c.laws
         return both(
             (a12, a13), (a12, a23), (a13, a23), (b12, b13), (b12, a23), (b13, a23),
@@ -245,6 +252,7 @@ class TwoOfThree(Scheme):
         )  # fmt: skip
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the mean of the samples with record 1 against that with 1', both ways."""
         a12, a13, a23, b12, b13 = c.laws
         third = Fraction(1, 3) if c.exact else 1 / 3
         return both(((a12 + a13 + a23) * third, (b12 + b13 + a23) * third))
@@ -357,6 +365,7 @@ class FavouritesAttained(Replaced):
         return both((p, reversed_law(p)))
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the pairs that attain the bound of pure DP: of three answers, and of two answers."""
         rate = c.numbers["gamma"]
         p, q, r = (biased_response(i, self.odds(c)) for i in range(3))
         first, second = biased_response(0, self.odds(c), 2), biased_response(1, self.odds(c), 2)
@@ -378,6 +387,7 @@ class AntitheticAttained(FavouritesAttained):
         self.name = f"{type(self).name}{', attained' * (side is Kind.LOWER)}"
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the pair that attains the bound: P and Q favour one answer each, and R neither."""
         rate, e = c.numbers["gamma"], self.odds(c)
         weight = 1 / (e + 1)
         r = np.concatenate([weight, weight, 1 - 2 * weight], axis=1)
@@ -410,6 +420,10 @@ class AllLaws(Scheme):
         return list(permutations(c.laws, 2))
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List (1−γ)q + γp against (1−γ)q + γo for all laws p ≠ o and q.
+
+        Under add/remove q is one of both, as the record is missing from one of the datasets.
+        """
         rate = c.numbers["gamma"]
         triples: Iterable[tuple[Law, Law, Law]] = product(c.laws, c.laws, c.laws)
         if self.relation == ADD_REMOVE:
