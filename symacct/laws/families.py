@@ -65,6 +65,7 @@ class RateDirection(FamilyDirection):
         return ctx.number(self.power) * ctx.log1p(ctx.number(self.base - 1))
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ −log ρ − log(α + (1−α)ρ)/(α−1), ∞ where ρ >= α/(α−1)"""
         log_ratio = self._log_ratio(ctx)
 
         def rdp(alpha: Order) -> Any:
@@ -87,6 +88,7 @@ class RateDirection(FamilyDirection):
         return ctx.expm1(log_ratio) - log_ratio
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """−log ρ, ∞ for ρ > 1"""
         if log_sign(self.power, self.base, Fraction(0), Fraction(1)) > 0:
             return ctx.number(INFINITY)
         return -self._log_ratio(ctx)
@@ -126,6 +128,7 @@ class NaturalDirection(FamilyDirection):
         return tuple(map(ctx.number, self.first)), tuple(map(ctx.number, self.second))
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ Z(η₂) − Z(η₁) + (Z(η*) − Z(η₁))/(α−1), ∞ where η* is no parameter"""
         log_total, other_log_total = (self.normalizer(ctx, eta) for eta in self._numbers(ctx))
 
         def rdp(alpha: Order) -> Any:
@@ -141,6 +144,7 @@ class NaturalDirection(FamilyDirection):
         return rdp
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """Z(η₂) − Z(η₁) + (η₁ − η₂)·E_{η₁}[T]"""
         first, second = self._numbers(ctx)
         total = self.normalizer(ctx, second) - self.normalizer(ctx, first)
         for a, b, mean in zip(first, second, self.means(ctx, first), strict=True):
@@ -148,6 +152,7 @@ class NaturalDirection(FamilyDirection):
         return total
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """Z(η₂) − Z(η₁) + sup (η₁ − η₂)·T over the support"""
         slopes = tuple(a - b for a, b in zip(self.first, self.second, strict=True))
         if not any(slopes):
             return ctx.number(0)
@@ -239,6 +244,7 @@ class PoissonDirection(FamilyDirection):
     second: Fraction
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ λ₁(e^{(α−1) log(λ₁/λ₂)} − 1)/(α−1) − (λ₁ − λ₂)"""
         rate, rise, log_ratio = self._constants(ctx)
 
         def rdp(alpha: Order) -> Any:
@@ -276,6 +282,7 @@ class GeometricDirection(FamilyDirection):
     second: Fraction
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ D_α of the two laws, ∞ where the sum Σ p^α q^{1−α} diverges"""
         gain, log_p, log_x, log_y = self._constants(ctx)
 
         def rdp(alpha: Order) -> Any:
@@ -367,6 +374,7 @@ class TruncatedNegativeBinomialDirection(FamilyDirection):
     second: Fraction
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ log(A(y)/A(x)) + log(A(xe^{(α−1) log(x/y)})/A(x))/(α−1), ∞ where A is"""
         log_x, log_y, total, other = self._constants(ctx)
         gain = ctx.log(other / total)
 
@@ -406,6 +414,7 @@ class TruncatedNegativeBinomialDirection(FamilyDirection):
         return log_sign(a, 1 - self.first, 1 - a, 1 - self.second)
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """log(A(y)/A(x)) + E[K] log(x/y), E[K] = xγ^{−η−1}/A(x)"""
         log_x, log_y, total, other = self._constants(ctx)
         gamma = ctx.number(self.first)
         # E[K] = x γ^{−η−1}/A(x)
@@ -595,6 +604,7 @@ class Chi(Law, degrees=positive, sigma=positive):
         return kernel_of((degrees - 1) * log_x() - symbols.x**2 / (2 * sigma**2), 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
+        """log ∫ x^{k−1} e^{−x²/(2σ²)} dx = log(Γ(k/2) (2σ²)^{k/2}/2)"""
         half = ctx.number(self.degrees / 2)
         scale = half * ctx.log(ctx.number(2 * self.sigma**2)) - ctx.log(ctx.number(2))
         return log_gamma(ctx, half) + scale
@@ -667,6 +677,7 @@ class Uniform(Law, low=typed_value, high=typed_value):
         return bool(self.high - self.low == other.high - other.low)  # by x ↦ low₁ + high₂ − x
 
     def against(self, other: Self) -> Direction:
+        """The constant ratio of the lengths where this interval lies in the other one, else ∞."""
         if other.low <= self.low and self.high <= other.high:
             return ConstantDirection((other.high - other.low) / (self.high - self.low))
         return ConstantDirection(INFINITY)

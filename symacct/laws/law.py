@@ -134,6 +134,7 @@ class FiniteDirection(Direction):
         return ctx.log1p(rise) / (order - 1)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """The largest log(p/q) over outcomes with p > 0; ∞ where one has q = 0."""
         if not self._is_dominated():
             return ctx.number(INFINITY)
         return ctx.maximum(*(log for p, log in self._logs(ctx) if p != 0))
@@ -183,6 +184,7 @@ class RoundedDirection(Direction):
     of: Direction
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ D_α in balls, rounded to float64 with their radius as its error."""
         return lambda alpha: cast(Float64Arithmetic, ctx).from_balls(
             lambda: self.of.at(BALL, alpha)
         )
@@ -208,6 +210,7 @@ class ConstantDirection(Direction):
         return self.at_infinity(ctx)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """log of the ratio, which is that at every order."""
         if self.ratio == INFINITY:
             return ctx.number(INFINITY)
         return ctx.log(ctx.number(self.ratio))

@@ -302,6 +302,11 @@ class NormalShift(Shift):
     def sampled_in_balls(
         self, gamma: Fraction, alpha: Order | None, near: dict[Any, Any]
     ) -> Number:
+        """E_Q[(m/q)^α] − 1 of a sample of normal laws, or its KL divergence where α is None.
+
+        It falls in σ/Δ, so that a ball of that is taken at both ends.
+        """
+
         def value(ratio: Fraction) -> Number:
             if alpha is None:
                 return sampled_relative_entropy(gamma, ratio)
@@ -374,6 +379,7 @@ class NormalShift(Shift):
     def written(
         self, value: Value, above_one: bool = False, z: sympy.Symbol | None = None
     ) -> sympy.Expr:
+        """E_Q[value(log p/q)] as an integral in SymPy, or its part above 0 if `above_one`."""
         z, scale = z or sympy.Dummy("z", real=True), expression(self.ratio)
         if above_one:
             s = 1 / scale
@@ -417,6 +423,11 @@ class LaplaceShift(Shift):
     def sampled_in_balls(
         self, gamma: Fraction, alpha: Order | None, near: dict[Any, Any]
     ) -> Number:
+        """E_Q[(m/q)^α] − 1 of a sample of Laplace laws, or its KL divergence where α is None.
+
+        It falls in b/Δ, so that a ball of that is taken at both ends.
+        """
+
         def value(ratio: Fraction) -> Number:
             if alpha is None:
                 return sampled_laplace_kl(gamma, ratio)
@@ -438,6 +449,7 @@ class LaplaceShift(Shift):
     def integrated(
         self, ctx: MpmathArithmetic, value: Value, alpha: Order, above_one: bool
     ) -> Number:
+        """E_Q[value(log p/q)] by mpmath's quadrature between the atoms, or its part above 0."""
         mp, s = ctx.mp, 1 / ctx.number(self.ratio)
         places = [0, mp.mpf(1) / 2, 1]
         if above_one:
@@ -449,6 +461,7 @@ class LaplaceShift(Shift):
     def written(
         self, value: Value, above_one: bool = False, z: sympy.Symbol | None = None
     ) -> sympy.Expr:
+        """E_Q[value(log p/q)] as two atoms and an integral in SymPy, or its part above 0."""
         z, s = z or sympy.Dummy("z", real=True), 1 / expression(self.ratio)
         if above_one:
             inside = written.Integral(sympy.exp(-s * (1 + z) / 2) * value(s * z), (z, 0, 1))
@@ -472,6 +485,7 @@ class WholeNumberShift(SwappedPair):
     def mean(
         self, ctx: Arithmetic, value: Value, alpha: Order | None, above_one: bool = False
     ) -> Number:
+        """E_Q[value(log p/q)] as the noise sums it over its outcomes, or its part above 0."""
         mean: Number = self.noise.expected(ctx, value, 2 if alpha is None else alpha, above_one)
         return mean
 

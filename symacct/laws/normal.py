@@ -186,6 +186,7 @@ class NormalDirection(FamilyDirection):
     second: tuple[tuple[Fraction, ...], ...]
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ D_α of two normal laws, ∞ where (1−α)Σ₁ + αΣ₂ is not positive definite"""
         first, second = matrix(self.first), matrix(self.second)
         gain = self._gain(ctx, first, second)
 

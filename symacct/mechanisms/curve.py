@@ -123,6 +123,7 @@ class Curve(Mechanism):
         return super().free_symbols - {symbols.alpha}
 
     def _infer(self) -> Claim:
+        """The claim of the kind and the adjacency that were stated, without a proof of ours."""
         return Claim(
             self.kind, self.adjacency, sources=(self.source,), certified=not self.is_mpmath_callable
         )
@@ -157,6 +158,7 @@ class Curve(Mechanism):
         return not self.is_formula and _arity(self.f) == 1
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ the stated formula, or the value of the stated function in the arithmetic."""
         if self.is_formula:
             return lambda alpha: self._formula_at(ctx, ctx.number(alpha))
         if self.is_mpmath_callable:

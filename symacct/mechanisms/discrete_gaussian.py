@@ -92,6 +92,7 @@ class DiscreteGaussian(LatticeNoise):
         return rf"\mathcal{{N}}_{{\mathbf{{Z}}}}(0, {write(self.sigma**2)})", (read,)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ αΔ²/(2σ²) − log(Θ(0)/Θ(αΔ))/(α−1), Θ(x) = Σ_k e^{−(k−x)²/(2σ²)}"""
         rate = self.at_one(ctx)
 
         def rdp(alpha: Order) -> Number:
@@ -125,6 +126,7 @@ class DiscreteGaussian(LatticeNoise):
         return scale_in_float(self.sigma, "DiscreteGaussian, sigma")
 
     def outcomes(self, least: float, most: float, need: float) -> range:
+        """The k within √(2(need + 5)) deviations of 0, Δ and both orders' middles."""
         reach = math.sqrt(2 * (need + _SPARE_NATS)) * self.in_float
         low, high = self.sensitivity * min(least, 0.0), self.sensitivity * max(most, 0.0)
         count = math.ceil(high - low + 2 * reach)
@@ -132,18 +134,21 @@ class DiscreteGaussian(LatticeNoise):
         return range(math.floor(low - reach), math.ceil(high + reach) + 1)
 
     def weighted_losses(self, kept: range) -> list[tuple[arb, arb]]:
+        """(Q(k), log P(k)/Q(k)) in balls: e^{−k²/(2σ²)}/θ(0) and (2k−Δ)Δ/(2σ²)"""
         sigma, size = BALL.number(self.sigma), self.sensitivity
         check_terms(kept)
         rate, total = 1 / (2 * sigma**2), theta_at_0(sigma)
         return [((-rate * k * k).exp() / total, (2 * k - size) * size * rate) for k in kept]
 
     def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
+        """(log Q(k), log P(k)/Q(k)) in float64, which steer."""
         k, sigma, size = np.array(kept, dtype=np.float64), self.in_float, self.sensitivity
         total = float(theta_at_0(arb(sigma)).log())
         rate = 1 / (2 * sigma**2)
         return -rate * k * k - total, (2 * k - size) * size * rate
 
     def left_out(self, a: float, kept: range) -> arb:
+        """An upper bound of what is not kept of Q and of P^a Q^{1−a}, by tails of both."""
         sigma, power = BALL.number(self.sigma), arb(a)
         tilted = (power * (power - 1) * self.sensitivity**2 / (2 * sigma**2)).exp()
         middle = power * self.sensitivity

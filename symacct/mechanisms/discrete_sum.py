@@ -119,6 +119,10 @@ class DiscreteGaussianSum(Mechanism):
         return WholeNumberShift(noise, of_query=False, is_worst=False)  # the curve is a bound
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ the least of three bounds of n summed draws (KLS21), τ = `log_spread`
+
+        They are αΔ²/(2σ²), αΔ²/(2nσ²) + dτ and α(√(Δ²/(2nσ²)) + √(d/2) τ)².
+        """
         alone = (ctx.number(self.sensitivity) / ctx.number(self.sigma)) ** 2 / 2
         apart = self.log_spread(ctx)
         together, far = alone / self.parties, apart * self.dimension
@@ -222,6 +226,7 @@ class SummedNoise(IntegerSums):
         return DiscreteGaussian(expression(self.sigma) * sympy.sqrt(self.parties), self.sensitivity)
 
     def law_latex(self, write: Callable[[Exact], str]) -> tuple[str, tuple[str, ...]]:
+        """The law of one draw convolved n times in LaTeX, and how it is read."""
         law, read = DiscreteGaussian(self.sigma).law_latex(write)
         draws = rf"$\ast {self.parties}$ is the sum of {self.parties} draws"
         return rf"{law}^{{\ast {self.parties}}}", (*read, draws)
@@ -293,6 +298,7 @@ class SummedNoise(IntegerSums):
         return self.near.outcomes(least, most, need + spare)
 
     def weighted_losses(self, kept: range) -> list[tuple[arb, arb]]:
+        """(Q(k), log P(k)/Q(k)) in balls, from masses of the sum that nearby windows share."""
         check_terms(kept)
         reach = max(abs(kept[0] - self.sensitivity), abs(kept[-1])) + self.sensitivity
         block = math.ceil(4 * self.near.in_float)  # windows of about one length share their masses

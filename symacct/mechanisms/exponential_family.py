@@ -96,6 +96,7 @@ class ExponentialFamily(Mechanism):
         )
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ min(α·per order, flat), the two branches of the bound"""
         per_order, flat = self.branches(ctx)
 
         if ctx.is_infinite(per_order):

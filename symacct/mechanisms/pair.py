@@ -171,6 +171,7 @@ class MixtureDirection(Direction):
     reverse: bool = False
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ log(1 + E_Q[(m/q)^β] − 1)/(α−1), 0 for equal laws"""
         if self.overlap.is_equal:
             return lambda alpha: ctx.number(0)
 
@@ -599,6 +600,7 @@ class DistributionPair(Mechanism):
         return FiniteDirection([(q, p) for p, q in masses] if reverse else masses)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ the larger D_α of both directions"""
         curves = [direction.curve(ctx) for direction in self._directions(ctx)]
 
         def rdp(alpha: Order) -> Number:
@@ -608,6 +610,7 @@ class DistributionPair(Mechanism):
         return order_by_order(ctx, rdp) if self.masses is None else rdp
 
     def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
+        """α ↦ e^{(α−1)ε(α)} − 1 without cancelling, for finite laws; None for others"""
         if self.masses is None:
             return None
         directions: list[Any] = self._directions(ctx)

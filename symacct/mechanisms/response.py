@@ -56,6 +56,7 @@ class ResponsePair(Mechanism):
         raise NotImplementedError
 
     def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ p(e^{λt} − 1) + (1−p)(e^{−λt} − 1), λ = α − 1, t the log odds"""
         laws = self.neighbours
         p, t = laws.truth_probability(ctx), laws.log_odds(ctx)
 
@@ -67,6 +68,7 @@ class ResponsePair(Mechanism):
         return excess
 
     def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ E_Q[r^α − 1 − α(r − 1)] over both answers, r = p/q, where nothing cancels"""
         one, laws = ctx.number(1), self.neighbours
 
         def excess(alpha: Order) -> Any:
@@ -76,6 +78,7 @@ class ResponsePair(Mechanism):
         return excess
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """(2p − 1)·t, or E_Q[r log r − r + 1] where the arithmetic rounds, r = p/q"""
         laws = self.neighbours
         if ctx.rounds:
             return laws.over_answers(ctx, lambda x: ctx.entropy_gap(ctx.number(1), x))

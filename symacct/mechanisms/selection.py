@@ -88,6 +88,10 @@ class ExponentialMechanism(Mechanism):
         return RandomizedResponse(1 / (1 + sympy.exp(-expression(self.pure) / 2))).neighbours
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ (α s(αε/2) − (α−1) s((α−1)ε/2) − s(ε/2))/(α−1), s(x) = log(sinh(x)/x)
+
+        Where the arithmetic rounds it is the sum of the class above, in which nothing cancels.
+        """
         if ctx.rounds:
             return super().curve(ctx)
         half = ctx.number(self.pure) / 2

@@ -112,6 +112,7 @@ class Skellam(LatticeNoise):
         return total
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """E_Q[r log r − r + 1] over the outcomes, r = p/q; as written in SymPy, E_Q[r log r]."""
         if isinstance(ctx, SymbolicArithmetic):
             return self.expected(ctx, lambda x: ctx.exp(x) * x, 2)
         return self.expected(ctx, lambda x: ctx.entropy_gap(ctx.number(1), x), 2)
@@ -151,12 +152,14 @@ class Skellam(LatticeNoise):
         return total + within(self.left_out(most, kept))
 
     def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
+        """(log Q(k), log P(k)/Q(k)) in float64, rounded from balls."""
         with precision(_FLOAT_BITS):
             known = [(float(q.log()), float(x)) for q, x in self.weighted_losses(kept)]
         weights, losses = np.array(known).T
         return weights, losses
 
     def left_out(self, a: float, kept: range) -> arb:
+        """An upper bound of what is not kept of Q and P and of P^a Q^{1−a}, by four tails."""
         above, below = kept[-1] + 1, self.sensitivity - kept[0] + 1
         orders = ((arb(0), above), (arb(a), above), (arb(1), below), (1 - arb(a), below))
         return sum((self._tail(order, k) for order, k in orders), arb(0))

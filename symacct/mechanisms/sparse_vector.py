@@ -95,6 +95,7 @@ class SparseVector(Mechanism):
         return which_leads(self.b_threshold, self.b_query, self.sensitivity / 2)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ the smaller of ε-DP's and of the threshold's Laplace noise plus the answers' ε"""
         every = PureDP(self.pure).curve(ctx)
         threshold, answers = (
             Laplace(self.b_threshold, self.sensitivity).curve(ctx),
@@ -103,6 +104,7 @@ class SparseVector(Mechanism):
         return lambda alpha: ctx.minimum(every(alpha), threshold(alpha) + ctx.number(answers))
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """The smaller of both bounds at the order 1."""
         threshold = Laplace(self.b_threshold, self.sensitivity).at_one(ctx)
         return ctx.minimum(
             PureDP(self.pure).at_one(ctx), threshold + ctx.number(self.above_threshold)

@@ -69,6 +69,7 @@ class GroupPrivacy(Operation):
         return ANY_OF_SEVERAL if noise else UNKNOWN
 
     def _infer(self) -> Claim:
+        """The claim of a theorem about groups, for `size` times the mechanism's records."""
         claim = super()._infer()
         base = self.mechanism.claim.adjacency
         return replace(claim, adjacency=Adjacency(base.relation, base.group * self.size))
