@@ -447,6 +447,7 @@ class ProfileOnly(Part):
         self._refuse()
 
     def _refuse(self) -> NoReturn:
+        """Raise PrecisionError: several such runs have no moments, and so no contour."""
         raise PrecisionError(
             "found several runs of mechanisms that share a sample, or of laws in either "
             "direction, whose moments are not summed, needed fewer digits",

@@ -178,6 +178,7 @@ class AllocatedLaw(AllocationLoss):
         return largest
 
     def exact_largest(self, reverse: bool) -> Exact | None:
+        """Return the largest loss of one run as an exact number; None where that is not known."""
         if reverse and self.run.mass_at_infinity(True) != 0:
             return None
         return self.run.exact_largest(reverse)

@@ -53,6 +53,7 @@ class BoundedRange(DensityLoss):
         return partial(several_runs, part.pure, count), BOUNDED_RANGE
 
     def in_latex(self, write: Write) -> WrittenLaws:
+        """Write both densities, e^{±x/2}/(2(e^{ε/2} − e^{−ε/2})) on [−ε, ε]."""
         half, pure = expression(self.pure) / 2, write(self.pure)
         total = write(exact(2 * (sympy.exp(half) - sympy.exp(-half))))
         P, Q = (rf"e^{{{sign}x/2}} / ({total}) \, dx" for sign in ("", "-"))  # noqa: N806

@@ -734,6 +734,7 @@ class DensityLoss(SummedLoss):
     # --- float64: where to look
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
+        """List log-weights and losses at nodes for orders between two, which steer."""
         known = monotone_mixture(self.pair)
         return (
             known.floats(lowest_order, highest_order)
@@ -744,6 +745,7 @@ class DensityLoss(SummedLoss):
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the nodes of all panels that a line of orders takes."""
         return sum(
             panel.nodes(need + _SPARE_NATS)
             for panel in _panels(self, (line.a,), line.h * line.last, need)[0]
@@ -756,6 +758,7 @@ class DensityLoss(SummedLoss):
         return _ends(self, a)
 
     def log_decay(self, a: float, t: float) -> float:
+        """Estimate the bound of log|F(a+is)| for s >= t: by parts, or by a table if not told."""
         log_moment, (constants, falling) = _log_size(self, a), _float_ends(self, a)
         far = math.log(float((constants + falling / max(t, _LEAST_TIME)).min()))
         return far if far < log_moment - _FALL_TOLD_BY_PARTS else super().log_decay(a, t)
@@ -769,6 +772,7 @@ class DensityLoss(SummedLoss):
         return super().decay(a, t, slack)
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """Compute D(y) = ∫(p − e^y q)₊, at most y's distance beyond the largest loss."""
         if known := monotone_mixture(self.pair):
             return known.hockey_stick(y, reverse)
         left = self.largest(reverse) - y
@@ -781,6 +785,7 @@ class DensityLoss(SummedLoss):
         return known.largest(reverse) if known else _largest(self, reverse, ctx.prec)
 
     def in_latex(self, write: Write) -> WrittenLaws | None:
+        """Write both densities; None where one has no formula."""
         on, off = (_written(law, write) for law in (self.pair.overlap.P, self.pair.overlap.Q))
         if on is None or off is None:
             return None

@@ -200,6 +200,7 @@ class Atoms(Part):
     # --- float64: where to look
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Estimate log F and the variance of L at real orders by sums over the outcomes."""
         weights, losses = self._floats
         exponent = orders[:, None] * losses + np.log(weights)
         top = exponent.max(axis=1)
@@ -239,6 +240,7 @@ class Atoms(Part):
         return _PRODUCTS_OF_EXPONENTIAL * len(self.laws)
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """Sum F over the outcomes on a line of orders, without an error but the balls' own."""
         weighed = self.weighted_losses()
         weights = [q * (arb(line.a) * loss).exp() for q, loss in weighed]
         return sums_on_a_line(weights, [loss for _, loss in weighed], line, arb(0))
@@ -261,6 +263,7 @@ class Atoms(Part):
         return sum(terms, self.mass_at_infinity_in_balls(reverse))
 
     def largest(self, reverse: bool) -> arb:
+        """Compute the largest loss over outcomes of both laws, exactly 0 where both are alike."""
         if (known := self.exact_largest(reverse)) is not None:
             return BALL.number(known)
         are_alike = (p == q for p, q in self.laws if p != 0 and q != 0)  # which no ball proves
@@ -273,6 +276,7 @@ class Atoms(Part):
         return self.pure if self.gamma == 1 else None
 
     def in_latex(self, write: written_laws.Write) -> written_laws.WrittenLaws | None:
+        """Write the probabilities of all outcomes; None for more than eight."""
         if len(self.laws) > written_laws.MOST_TERMS:
             return None
         P, Q = (  # noqa: N806

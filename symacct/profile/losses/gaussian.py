@@ -103,6 +103,7 @@ class GaussianLoss(Part):
         return 1
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """Compute F(z) = e^{z(z−1)μ²/2} on a line of orders, μ = Δ/σ."""
         half = BALL.number(self.ratio) / 2
         orders = (acb(arb(line.a), arb(line.h) * n) for n in line.nodes)
         return [((z * z - z) * half).exp() for z in orders]

@@ -207,6 +207,7 @@ class IntegerLoss(SummedLoss):
         return -(-BALL.number(self.gamma)).log1p()
 
     def in_latex(self, write: Write) -> WrittenLaws | None:
+        """Write the noise's law and that moved by the sensitivity; None without a formula."""
         law = self.noise.law_latex(write)
         if law is None:
             return None

@@ -88,6 +88,7 @@ class LaplaceLoss(SummedLoss):
         return fixed_size.FixedSizeLaplace(self.sampled(gamma))
 
     def allocated(self, steps: int) -> Part:
+        """Make the pair of a run among so many steps; of a sample as any part does."""
         if self.gamma != 1:
             return super().allocated(steps)
         return allocated.AllocatedLaplace(self.shift, steps)
@@ -154,11 +155,13 @@ class LaplaceLoss(SummedLoss):
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the terms of a value: 32 in closed form, else the nodes and both atoms."""
         if self._is_closed(line.a):
             return _PRODUCTS_OF_CLOSED_FORM
         return 2 + _rule(self, line.a, line.h * line.last, need)[1]
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """Compute F on a line of orders, in closed form where it does not cancel, else by sums."""
         if self._is_closed(line.a):
             return [self._closed(acb(line.a, arb(line.h) * n)) for n in line.nodes]
         return super().transform(line, need)

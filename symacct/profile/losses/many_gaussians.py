@@ -208,6 +208,7 @@ class ManyGaussians(Factor):
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the terms of a value, by interpolation or, where that costs more, one by one."""
         grid = self._worth_while(line, need)
         if grid is None:
             return sum(factor.terms(line, need) for factor, _ in self._apart)

@@ -58,6 +58,7 @@ class MixtureMoments:
         return float(np.logaddexp.reduce(logs))
 
     def log_values(self, line: OrderLine) -> Floats:
+        """Estimate log of the mixed moments on a line of orders, each with its factor c^z."""
         z = line.a + 1j * line.h * np.arange(line.last + 1)
         logs = np.array(
             [log + log_c * z + part.log_values(line) for log, log_c, part in self._members]
@@ -108,6 +109,7 @@ class MixedLoss(MixtureMoments, Part):
     # --- balls: what is proved
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """Compute F on a line of orders, the weighed sum of both losses' F."""
         (first_share, first), (second_share, second) = self._weighed()
         values = zip(first.transform(line, need), second.transform(line, need), strict=True)
         return [first_share * x + second_share * y for x, y in values]
@@ -141,6 +143,7 @@ class MixedLoss(MixtureMoments, Part):
         )
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
+        """Compute P(L = ∞), the weighed mean of both; exactly 0 where both are."""
         first_mass, second_mass = (
             self.first.mass_at_infinity(reverse),
             self.second.mass_at_infinity(reverse),

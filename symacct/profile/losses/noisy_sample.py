@@ -278,6 +278,7 @@ class NoisySample(MixtureMoments, OneSample):
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the nodes of a value: the product of those of each run and of the Gaussian line."""
         far = line.h * line.last
         count = math.prod(2 + self._rule(i, line.a, far, need)[1] for i in self._indices)
         _, rate = self._at(self._highest)

@@ -246,6 +246,7 @@ class NormalMixtures(SummedLoss):
         return mixture_tails(self, reverse, rare)
 
     def log_decay(self, a: float, t: float) -> float:
+        """Estimate the bound of log|F(a+is)| for s >= t: by the best line, or a table."""
         far, _ = self._log_edges(a, -t, self._places(a, 40.0))
         log_moment = float(self.float_moments(np.array([a]))[0][0])
         lowest = float(far.min())
@@ -332,6 +333,7 @@ class NormalMixtures(SummedLoss):
         return (BALL.number(self.lower[0][0]) / BALL.number(self.upper[0][0])).log()
 
     def in_latex(self, write: Write) -> WrittenLaws | None:
+        """Write both mixtures in units of the distance of means; None for more than eight laws."""
         if max(len(self.upper), len(self.lower)) > MOST_TERMS:
             return None
         variance = write(1 / self.ratio)

@@ -40,6 +40,10 @@ class TwoSidedExponential(Part):
     # --- float64: where to look
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Compute log F and the variance of L, ∞ at orders outside of (1−α, α).
+
+        F(a) = α(α−1)/((α−a)(α−1+a)).
+        """
         alpha = float(self.alpha)
         right, left = alpha - orders, alpha - 1 + orders
         inside = (right > 0) & (left > 0)
@@ -49,6 +53,7 @@ class TwoSidedExponential(Part):
         return np.where(inside, log_moments, np.inf), np.where(inside, variances, np.inf)
 
     def log_decay(self, a: float, t: float) -> float:
+        """Compute log|F(a+it)|, which falls in t."""
         alpha = float(self.alpha)
         sizes = math.hypot(alpha - a, t) * math.hypot(alpha - 1 + a, t)
         return math.log(alpha * (alpha - 1) / sizes)

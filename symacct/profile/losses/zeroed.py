@@ -81,6 +81,10 @@ class ZeroedGaussian(Zeroed):
     gamma: Exact
 
     def with_record(self, y: arb) -> arb:
+        """Compute D_y at the crossing v = log(s)/δ, for other records that are the opposite.
+
+        γ(Φ(δ/2−v) − e^yΦ(−δ/2−v)) − (1−γ)(e^y−1)Φ(−3δ/2−v)
+        """
         delta, gamma = 1 / BALL.number(self.variance).sqrt(), BALL.number(self.gamma)
         u, rest = y.exp(), BALL.number(1 - self.gamma)
         more = y.expm1()
@@ -94,6 +98,7 @@ class ZeroedGaussian(Zeroed):
         return SampledGaussian(self.variance, self.gamma).hockey_stick(y, False)
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Estimate log F and the variance of L by Gauss's nodes on both sides of the middle."""
         delta, gamma = 1 / math.sqrt(float(self.variance)), float(self.gamma)
         most = float(np.max(np.maximum(orders, 1 - orders), initial=1.0))
         v, log_normal = normal_nodes(delta, 2 * most * delta + _REACH, _MOST_PANELS)
@@ -124,6 +129,7 @@ class ZeroedBound(Zeroed):
     gamma: Exact
 
     def with_record(self, y: arb) -> arb:
+        """Bound D_y by γ((1−w)H₁ + wH₂) at τ, or by γH₁ at e^y where that is less."""
         gamma, more = BALL.number(self.gamma), y.expm1()
         beyond = (1 + more / gamma).log()
         share = (1 - gamma) * more / (more + gamma)
