@@ -350,6 +350,10 @@ _NAMED = {module.rpartition(".")[2]: module for module in _MODULES}
 
 
 def __getattr__(name: str) -> Any:
+    """Open the module that has a public name, the registers before it, and keep what it has.
+
+    AttributeError for a name that is not in `__all__`, with the closest one.
+    """
     if name not in __all__:
         from symacct.kernel.errors import nearest
 

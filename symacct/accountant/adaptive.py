@@ -228,6 +228,7 @@ class Filter(Adaptive):
         return {"epsilon", "delta", "orders", "spent"}, {"rho", "spent"}
 
     def _arguments(self) -> dict[str, Any]:
+        """The budget and what is spent of it, as the constructor and JSON name them."""
         if self.rho is not None:
             return {"rho": self.rho, "spent": self._spent}
         return {"epsilon": self.epsilon, **super()._arguments()}

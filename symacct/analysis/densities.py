@@ -818,6 +818,7 @@ class MixtureIntegrand(Integrand):
     gamma: Fraction
 
     def mp_value(self, mp: MPContext, log_p: Number, log_q: Number) -> Number:
+        """q·f(m/q) in mpmath, f = `function`, with the digits that cancel added; unproved."""
         gamma = mp.mpf(self.gamma.numerator) / self.gamma.denominator
         if log_q == -mp.inf:
             return self.plain_beyond(mp, gamma) * mp.exp(log_p)
@@ -904,6 +905,7 @@ class Excess(MixtureIntegrand):
         return self.power, 1 - self.power
 
     def parts(self, logs: DensityLogs) -> list[Jet]:
+        """The logs of q(m/q)^β, q and p; of q alone, or of p twice, where the other one is 0."""
         if logs.ratio is None:
             return [logs.p or logs.q] * (2 if logs.q is None else 1)
         # Where p leads, q(m/q)^β = p^β q^{1−β} (m/p)^β: near a pole of the moment this exponent
@@ -913,6 +915,7 @@ class Excess(MixtureIntegrand):
         return [(logs.blend if leads else logs.q) + raised, logs.q, logs.p]
 
     def combine(self, parts: list[acb]) -> acb:
+        """q(m/q)^β − (1 − βγ)q − βγp, from the exponentials of its parts."""
         linear = ball(self.power * self.gamma)
         values = [part.exp() for part in parts]
         if len(values) == 1:  # q alone
@@ -929,6 +932,7 @@ class Excess(MixtureIntegrand):
         expm1: Callable[[Number], Number],
         whole: Callable[[int], Number],
     ) -> Number:
+        """(1+u)^β − 1 − βu, as E_Q[u] = 0 makes its mean that of (m/q)^β − 1."""
         beta = whole(self.power.numerator) / whole(self.power.denominator)
         return (expm1(beta * log_m) if u > -1 else -1) - beta * u
 
@@ -936,6 +940,7 @@ class Excess(MixtureIntegrand):
         return -gamma * mp.mpf(self.power.numerator) / self.power.denominator
 
     def bounds(self, side: Side) -> Bounds:
+        """Terms c p^a q^b, as m^β q^{1−β} <= (1−γ)q + γp^β q^{1−β} for β > 1."""
         rest, linear = ball(1 - self.gamma), abs(ball(self.power * self.gamma))
         if side.logs[1] is None:
             return [(linear, _ONE, _ZERO)]
@@ -967,11 +972,13 @@ class Entropy(MixtureIntegrand):
     """The entropy is E_Q[(m/q) log(m/q)], the Kullback–Leibler divergence of m from q."""
 
     def parts(self, logs: DensityLogs) -> list[Jet]:
+        """log q, log p and log(m/q); log q alone where p is 0."""
         if logs.p is None:
             return [logs.q]
         return [logs.q, logs.p, self.log_mixture(logs.ratio)]
 
     def combine(self, parts: list[acb]) -> acb:
+        """m log(m/q) − γ(p − q), from the parts."""
         gamma, q = ball(self.gamma), parts[0].exp()
         if len(parts) == 1:  # q alone
             rest = 1 - gamma
@@ -998,6 +1005,7 @@ class Entropy(MixtureIntegrand):
         return next((eta for eta in _TILTS if side.converges(side.blend(1 + eta, -eta))), None)
 
     def diverges(self, side: Side) -> bool:
+        """Is ∫ m log(m/q) over the side proved to be infinite? It is where q alone is 0."""
         if side.logs[1] is None:
             return True
         if side.is_regular or side.logs[0] is None or self._tilt(side) is not None:
@@ -1028,11 +1036,13 @@ class ReverseEntropy(MixtureIntegrand):
     """The reverse entropy is E_Q[log(q/m)], the divergence of q from m; γ < 1."""
 
     def parts(self, logs: DensityLogs) -> list[Jet]:
+        """log q, log p and log(m/q); one density's log where the other one is 0, twice for p."""
         if logs.ratio is None:
             return [logs.p or logs.q] * (2 if logs.q is None else 1)
         return [logs.q, logs.p, self.log_mixture(logs.ratio)]
 
     def combine(self, parts: list[acb]) -> acb:
+        """γ(p − q) − q log(m/q), from the parts."""
         gamma, q = ball(self.gamma), parts[0].exp()
         if len(parts) == 1:  # q alone
             return -q * ((1 - gamma).log() + gamma)
@@ -1047,6 +1057,7 @@ class ReverseEntropy(MixtureIntegrand):
         return gamma
 
     def bounds(self, side: Side) -> Bounds:
+        """−q log(1−γ) + γp, as m >= (1−γ)q."""
         gamma = ball(self.gamma)
         return [
             (coefficient, a, b)
@@ -1072,6 +1083,7 @@ class ChiDivergence(Integrand):
         return parts[0].exp() * step**self.l
 
     def bounds(self, side: Side) -> Bounds:
+        """q + p^l q^{1−l}, as |x − 1|^l <= 1 + x^l for x >= 0."""
         plain = [(arb(1), _ZERO, _ONE)]
         if side.logs[0] is None:
             return plain

@@ -436,6 +436,7 @@ class Germs:
         return Germ(self.start, Fraction(0), low, high)
 
     def larger(self, first: Jet, second: Jet) -> tuple[Germ, Germ]:
+        """The value and the slope of the larger of two jets; hulls of both where it is open."""
         gap = first.value - second.value
         if gap.low >= 0 or gap.high <= 0:
             winner = first if gap.low >= 0 else second

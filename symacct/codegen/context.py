@@ -327,6 +327,7 @@ def _decided(yes: bool, no: bool) -> bool:
 
 
 def _negative(e: Expr) -> Expr:
+    """Write −e: a number, a negation and a difference are turned over, all else gets a sign."""
     if isinstance(e, Num):
         return Num(-e.value)
     if isinstance(e, Op) and e.name == "neg":
@@ -461,6 +462,7 @@ class CodeArithmetic:
         return Traced.of(x) ** y
 
     def binomial(self, n: Operand, k: Operand) -> Traced:
+        """C(n, k), as a product for a whole k up to 3, else as the exponential of its logarithm."""
         n, k = Traced.of(n), Traced.of(k)
         if k.exact is None or k.exact > _SMALL_BINOMIAL:
             return logged(Op("log_binomial", (n.as_plain(), k.as_plain())))

@@ -112,6 +112,7 @@ class Machine:
         raise NotImplementedError
 
     def _compile(self, e: ir.Expr) -> Compiled:
+        """Make a function of the names' values that evaluates an expression as the code does."""
         if isinstance(e, ir.Num):
             value = self.number(e.value)
             return lambda names: value
@@ -141,6 +142,7 @@ class Machine:
         raise TypeError(f"no {type(e).__name__} here")
 
     def _operation(self, e: ir.Op) -> Compiled:
+        """Make the function of an operation: Python's own operator, or one of the runtime."""
         function = ir.OPERATORS.get(e.name) or getattr(self.runtime, e.name)
         arguments = [self.compiled(part) for part in e.args]
         if len(arguments) == 1:
@@ -168,6 +170,7 @@ class FloatMachine(Machine):
         return self.tables[table][int(index)]
 
     def sum(self, e: ir.RatioSum) -> Compiled:
+        """Make the loop of a sum in float64, log Σ weight·e^{log term}, by its largest term."""
         first, last, log_term = map(self.compiled, (e.first, e.last, e.log_term))
         ratio = None if e.ratio is None else self.compiled(e.ratio)
         index = e.index.name
@@ -197,12 +200,14 @@ class DigitsMachine(Machine):
         super().__init__(program, {})
 
     def number(self, value: Exact | float) -> Number:
+        """The number in mpmath, a fraction as a quotient at the precision of the moment."""
         if isinstance(value, float):
             return digits.mp.mpf(value)
         value = Fraction(value)
         return digits.mp.mpf(value.numerator) / value.denominator
 
     def _compile(self, e: ir.Expr) -> Compiled:
+        """Make the function; numbers and π are made anew at each call, at its precision."""
         if isinstance(e, ir.Num):  # at the precision of the moment, which differences raise
             return lambda names: self.number(e.value)
         if e == ir.Op("pi", ()):
@@ -216,6 +221,7 @@ class DigitsMachine(Machine):
         return self.compiled(self.program.tables[table][int(index)])(self._point)
 
     def sum(self, e: ir.RatioSum) -> Compiled:
+        """Make the loop of a sum in mpmath: log Σ weight·e^{log term}."""
         first, last, log_term = map(self.compiled, (e.first, e.last, e.log_term))
         ratio = None if e.ratio is None else self.compiled(e.ratio)
         index = e.index.name
@@ -236,6 +242,7 @@ class DigitsMachine(Machine):
         return loop
 
     def special(self, e: ir.Expr) -> Compiled:
+        """Make the function of a difference B(n), or of an integral over [0, 1], by the runtime."""
         if isinstance(e, ir.Difference):
             order = self.compiled(e.order)
 

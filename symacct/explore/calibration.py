@@ -837,6 +837,7 @@ class _Steered(Target):
     """A target that `steered_epsilon` judges, which proves nothing and raises its errors."""
 
     def _met(self, value: Fraction, digits: int) -> bool:
+        """Is ε at a value of the parameter estimated to be within the target? It steers."""
         epsilon = steered_epsilon(self.m.subs({self.symbol: value}), self.delta, **self.how)
         self.remember(value, epsilon)
         return epsilon <= self.epsilon

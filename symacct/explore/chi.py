@@ -323,6 +323,7 @@ class _FiniteSide(_Side):
         return True
 
     def outlook(self) -> str:
+        """Say that the condition fails at a larger l, where the largest |P/Q − 1| has P < Q."""
         if self.weights and self.weights[0][1] < 0:
             return f"it fails at some larger l for {self.name}: the largest |P/Q − 1| has P < Q"
         return ""
@@ -341,6 +342,7 @@ class _CurveSide(_Side):
         self._log_moment = cache(lambda bits, i: (i - 1) * self._curve_at(bits)(i))
 
     def sign(self, l: int) -> int | None:
+        """The sign of χ^l, 1, 0 or −1; None where no bits up to 8192 tell."""
         if self.stays_nonnegative(l):
             return 1
         with limits.limits(bits=min(_MOST_SIGN_BITS, limits.current().bits)):
@@ -362,6 +364,7 @@ class _CurveSide(_Side):
             return BALL.is_infinite(self._log_moment(_INFINITE_BITS, l))
 
     def chi(self, l: int, bits: int) -> arb:
+        """Enclose χ^l to so many bits by differences, exactly where moments are rational."""
         exact = self._rational(l)
         if exact is not None:
             return BALL.number(exact)
@@ -376,6 +379,7 @@ class _IntegralSide(_Side):
         self._chi = cache(lambda l, bits: direction.chi(l))  # type: ignore[attr-defined]
 
     def chi(self, l: int, bits: int) -> arb:
+        """Enclose χ^l to so many bits by its integral."""
         with precision(bits):
             chi: arb = self._chi(l, bits)
         return chi
@@ -406,6 +410,7 @@ class _AttainingSide(_Side):
         self._chi = cache(lambda l: chi_divergence(m, l, digits=_DIGITS))
 
     def sign(self, l: int) -> int | None:
+        """The sign of χ^l by its enclosure to 20 digits; None where it has none."""
         try:
             chi = self.value(l)
         except PrecisionError:

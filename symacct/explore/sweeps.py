@@ -445,6 +445,7 @@ class Sweep(Sequence[Record]):
         return f"{point}: {record['value']}"
 
     def _repr_html_(self) -> str:
+        """Lay the first 20 points in a table for a notebook, without the columns that are empty."""
         records = list(self)
         how = "how" if any("how" in record for record in records) else "theorems"
         names = [*self.axes, "value", "kind", how, "error"]

@@ -120,6 +120,7 @@ class Series:
     # --- sums
 
     def __add__(self, other: SeriesNumber) -> SeriesNumber:
+        """Add two series up to the smaller O; of different growths the larger one is the sum."""
         other = self.ctx.series(other)
         if self.growth != other.growth:
             # The smaller one is beyond every power of t.
@@ -153,6 +154,7 @@ class Series:
     # --- products
 
     def __mul__(self, other: SeriesNumber) -> SeriesNumber:
+        """Multiply two series up to the smaller O of both, or a series with a number."""
         if not isinstance(other, Series):
             return self.ctx.scale(self, other)
         first = self.first + other.first
@@ -272,6 +274,7 @@ class SeriesArithmetic(SymbolicArithmetic):
             self.value = Series(self, 0, [point, sympy.S.One], terms)
 
     def number(self, value: SeriesNumber) -> SeriesNumber:
+        """The number itself, or its series where it has the variable."""
         value = super().number(value)
         if not value.has(self.variable):
             return value
@@ -327,6 +330,7 @@ class SeriesArithmetic(SymbolicArithmetic):
         return (1 + x).log() if isinstance(x, Series) else super().log1p(x)
 
     def sqrt(self, x: SeriesNumber) -> SeriesNumber:
+        """√x, of a number with |x| replaced by ±x where the sign is known."""
         if isinstance(x, Series):
             return x ** sympy.Rational(1, 2)
         root = super().sqrt(x)
@@ -334,6 +338,7 @@ class SeriesArithmetic(SymbolicArithmetic):
         return root.xreplace({size: s * size.args[0] for size, s in signs.items() if s})
 
     def power(self, x: SeriesNumber, y: SeriesNumber) -> SeriesNumber:
+        """x^y, by e^{y log x} where the exponent is a series."""
         if not isinstance(x, Series) and not isinstance(y, Series):
             return super().power(x, y)
         if isinstance(y, Series):
@@ -341,6 +346,7 @@ class SeriesArithmetic(SymbolicArithmetic):
         return x**y
 
     def binomial(self, n: SeriesNumber, k: SeriesNumber) -> SeriesNumber:
+        """C(n, k) of numbers; NoSeriesError where one of them is a series."""
         if isinstance(n, Series) or isinstance(k, Series):
             raise no_series("a binomial of the variable")
         return sympy.expand_func(sympy.binomial(n, k))
@@ -677,6 +683,7 @@ class Expanding(Evaluation):
         self.chosen: dict[tuple[Node, Order], Theorem] = {} if chosen is None else chosen
 
     def curve(self, node: Node) -> NodeCurve:
+        """The curve of a node, a leaf's or an operation's, the same object each time."""
         if node not in self._curves:
             self._curves[node] = (
                 ExpandedLeaf(self, node, Remembered())
@@ -686,6 +693,7 @@ class Expanding(Evaluation):
         return self._curves[node]
 
     def default(self) -> Evaluation:
+        """This evaluation without a pinned theorem."""
         if self.by is None:
             return self
         return Expanding(self.ctx, self.goal, None, self.typical, self.chosen)
@@ -695,6 +703,7 @@ class ExpandedLeaf(LeafCurve):
     """The curve of a mechanism; the values of a user's formula are series, not numbers to check."""
 
     def compute(self, alpha: Order) -> SeriesNumber:
+        """The series of a leaf's ε(α), by its own formula at the order."""
         ctx, node = self.evaluation.ctx, self.node
         if node.is_of_user and alpha != INFINITY:
             return ctx.number(node.fields()["f"].xreplace({ALPHA: expression(alpha)}))
@@ -709,6 +718,7 @@ class ExpandedCurve(OperationCurve):
     evaluation: Expanding
 
     def theorems(self, alpha: Order) -> list[Theorem]:
+        """The theorem chosen at this order, or those at the typical one where the order is open."""
         chosen = self.evaluation.chosen.get((self.node, alpha))
         if chosen is not None:
             return [chosen]

@@ -139,6 +139,7 @@ class Writing(Evaluation):
         self.open_order: Any = None
 
     def curve(self, node: Node) -> NodeCurve:
+        """The curve of a node, written by its name where the text keeps that, else in full."""
         node = self.theorem_node(node)
         named = Named(node, self.by)
         if named in self.names.kept or not node.has_formula:
@@ -161,6 +162,7 @@ class Writing(Evaluation):
         return self._curves[node]
 
     def default(self) -> Writing:
+        """This writing without a pinned theorem."""
         if self.by is None:
             return self
         return self._unpinned
@@ -186,6 +188,7 @@ class NamedCurve(NodeCurve):
         self.function = function
 
     def compute(self, alpha: Order) -> Number:
+        """The name of the curve at an order, as ε_M(α); its formula at 1 and ∞."""
         body = self.evaluation.body(self.node)
         if isinstance(alpha, float) and alpha == INFINITY:
             return body(alpha)
@@ -214,6 +217,10 @@ class WrittenLeaf(LeafCurve):
         return lambda l: self.evaluation.ctx.expm1((l - 1) * self(l))
 
     def compute(self, alpha: Order) -> Number:
+        """The formula of a leaf's ε(α), ∞ beyond `finite_up_to`.
+
+        DomainError for a Python function, OrderError where the formula is no number >= 0.
+        """
         node = self.node
         if not node.has_formula and alpha != INFINITY:
             raise DomainError(
@@ -243,6 +250,7 @@ class WrittenOperation(OperationCurve):
     evaluation: Writing
 
     def compute(self, alpha: Order) -> Number:
+        """The formula of an operation's ε(α), a chord of whole orders for Convexify."""
         if isinstance(self.node, Convexify):
             (theorem,) = self.theorems(2)
             self.evaluation.names.theorems[theorem.name] = theorem
@@ -254,6 +262,7 @@ class WrittenOperation(OperationCurve):
         return value
 
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
+        """The formula by one theorem, which the text then cites; OrderError where it has none."""
         tau = dict(theorem.options).get("tau", 0)
         if tau and isinstance(alpha, sympy.Expr) and alpha != self.evaluation.open_order:
             raise OrderError(
@@ -411,6 +420,7 @@ class _Expansion:
         self.terms = 0
 
     def __call__(self, e: sympy.Expr, values: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
+        """Put values for parts of an expression, and write sums out by `_sum`."""
         if e in values:
             return values[e]
         if isinstance(e, sympy.Sum):

@@ -105,6 +105,7 @@ class ListedTheorems:
         return [_as_dict(row) if in_full else row.as_dict() for row in self.rows]
 
     def _screen_(self) -> Iterator[Part]:
+        """Show up to four rows in full, and of more an index."""
         sheets = folded(self.rows)
         if len(sheets) > _MOST_IN_FULL:
             yield from self._index()

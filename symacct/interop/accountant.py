@@ -327,6 +327,10 @@ class _Published(Reading):
     """
 
     def node(self, event: object, depth: int) -> Node:
+        """Read an event as RdpAccountant does, under the relations that its theorems hold for.
+
+        UnreadEventError for an event that none of them is about.
+        """
         for kind in type(event).__mro__:
             if not _RELATIONS.get(kind.__name__, ("any",)):
                 needed = "found no theorem of RdpAccountant's for it; EventAccountant reads it"

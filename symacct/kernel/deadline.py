@@ -294,6 +294,7 @@ class _Screen:
         self._show: Show = _on_terminal
 
     def begin(self, task: _Task, show: Show) -> None:
+        """Put a task on top of those that are shown, and start the thread that writes lines."""
         with self._lock:
             self._show = self._show if self.tasks else show
             self.tasks.append(task)
@@ -313,6 +314,7 @@ class _Screen:
                 self._write("")
 
     def _watch(self) -> None:
+        """Write a line about the innermost task every 0.2 s, from 2 s on, until no task is left."""
         while self._watching:
             time.sleep(_PACE_SECONDS)
             with self._lock:

@@ -194,6 +194,7 @@ class Compose(Operation):
         return all(part.convex for part in self.terms)
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
+        """The composition of other nodes in the place of its parts, with counts by `replace`."""
         counts: dict[Node, Count] = {}
         for part, count in self.terms.items():
             times = _parsed_count(replace(count)) if isinstance(count, sympy.Expr) else count

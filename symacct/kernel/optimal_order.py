@@ -123,6 +123,7 @@ class Steering(Evaluation):
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
     def statement_for(self, theorem: Theorem, node: Node) -> Theorem:
+        """The theorem with a rough bound in place of its own, where it has one that steers."""
         rough = theorem_registry.rough_curve(node) if _is_whole_curve(theorem) else None
         if rough is not None:
             return replace(theorem, bound=lambda ctx, eps, alpha, **_: arb(rough(alpha)))
@@ -141,6 +142,7 @@ class SteeringFromBelow(Evaluation):
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
     def statement_for(self, theorem: Theorem, node: Node) -> Theorem:
+        """The theorem with its lower bound about `near`, where it has one."""
         if theorem.below is None:
             return theorem
         below = functools.partial(theorem.below, near=self.near)

@@ -149,6 +149,7 @@ class _RationalsKept(BallArithmetic):
     """
 
     def number(self, value: Numeric) -> arb | fmpq:  # type: ignore[override]
+        """The number as an exact fraction where it is one, else as a ball."""
         if isinstance(value, int | Fraction) or (
             isinstance(value, sympy.Expr) and value.is_Rational
         ):

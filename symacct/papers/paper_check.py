@@ -182,6 +182,7 @@ class CheckedNumbers:
         return ", ".join([f"{good} of {len(self.checked)} numbers are true as printed", *others])
 
     def _screen_(self) -> Iterator[Part]:
+        """Show a table, a summary, and of one false number what other conversions give."""
         headers = ("source", "printed", "value", "verdict", "why")
         yield Tabled(headers, map(_cells, self.checked))
         yield str(self)

@@ -191,6 +191,7 @@ class _LawReader(Reader):
             raise ParseError(f"found {echo(self.text)}, needed a law such as laws.Poisson(3)")
 
     def unknown(self, token: Token, known: Iterable[str], needed: str) -> ParseError:
+        """Make the error for an unknown name, of a law with the closest name after `laws.`."""
         name = token.text.removeprefix("laws.")
         if name == token.text:
             return super().unknown(token, known, needed)
@@ -206,6 +207,7 @@ class _Reader(_LawReader):
     needed = "a number, or the name among the symbols that are left open"
 
     def check(self, value: Any) -> None:
+        """Raise ParseError for a value that is no mechanism, with what it is."""
         if isinstance(value, Law):
             raise ParseError(
                 f"found the law {echo(value)}, needed a mechanism: the pair of the laws of what is "
@@ -219,6 +221,7 @@ class _Reader(_LawReader):
             raise ParseError(f"{found}, needed a mechanism such as Gaussian(5)")
 
     def bare(self, token: Token) -> Any:
+        """Read a name without brackets: a relation is itself, where no symbol has its name."""
         if token.text in _RELATIONS and token.text not in self.names:
             return token.text
         return super().bare(token)
@@ -240,6 +243,7 @@ class _Reader(_LawReader):
         return Compose(*parts) if isinstance(parts[0], Node) else super().added(parts)
 
     def combined(self, operator: Token, left: Any, right: Any) -> Any:
+        """Join two values by an operator; runs times a mechanism is a composition."""
         kinds = {isinstance(one, Node) - is_number(one) for one in (left, right)}
         return (
             left * right
@@ -248,6 +252,7 @@ class _Reader(_LawReader):
         )
 
     def no_number(self, operator: Token, *values: Any) -> ParseError:
+        """Make the error for an operator that mechanisms do not have."""
         if len(values) == 1 or not any(isinstance(value, Node) for value in values):
             return super().no_number(operator, *values)
         found = f"found a mechanism at the {operator.text!r}"
@@ -259,6 +264,7 @@ class _OpenReader(_Reader):
     """A name that means nothing else is a parameter."""
 
     def bare(self, token: Token) -> Any:
+        """Read a name without brackets; one that is not known becomes a free symbol."""
         if token.text in {*self.names, *self.heads, *_RELATIONS}:
             return super().bare(token)
         return _open_symbol(token.text, self.heads)

@@ -78,6 +78,7 @@ class MpmathWriter(PythonWriter):
         return joined(parts)
 
     def number(self, value: Fraction | float) -> tuple[str, int]:
+        """Write a fraction as a quotient of mpf, and how tightly that binds."""
         if isinstance(value, float):
             return super().number(value)
         value = Fraction(value)
@@ -91,6 +92,7 @@ class MpmathWriter(PythonWriter):
         return ("+mp.pi", UNARY) if name == "pi" else super().function(name, arguments)
 
     def difference(self, e: Difference, scope: Scope) -> str:
+        """Write the call of log B(order), the differences of a function of the code."""
         self.used.add("log_difference")
         parameters = f"({''.join(f'{name}, ' for name in self.arguments).rstrip()})"
         return self.call("log_difference", [e.function, parameters, self.text(e.order, scope)])
@@ -109,6 +111,7 @@ class MpmathWriter(PythonWriter):
         return self.define(name, names, lines)
 
     def quadrature(self, name: str, e: UnitIntegral) -> str:
+        """Write the function of an integral over [0, 1], by mpmath's quadrature on pieces."""
         self.used.add("log_integral")
         scope = Scope()
         pieces, value = self.text(e.pieces, scope), self.text(e.log_term, scope)

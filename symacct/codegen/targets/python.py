@@ -77,6 +77,7 @@ class PythonWriter(Writer):
         return self.define(function.name, ["alpha", *self.arguments], lines)
 
     def test(self, text: str) -> str:
+        """Write a condition, and ask for the import of `floor` where it has one."""
         if "floor" in text:
             self.used.add("floor")
         return super().test(text)

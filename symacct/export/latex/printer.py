@@ -65,6 +65,7 @@ class _Widths:
         return total
 
     def group(self) -> float:
+        """The width of the next piece, or of all between its braces."""
         while self.pieces[self.place].isspace():
             self.place += 1
         if self.pieces[self.place] != "{":
@@ -142,6 +143,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     _print_Dummy = _print_Symbol  # noqa: N815
 
     def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
+        """Print a fraction with its sign in front, flat within an exponent or an index."""
         top, bottom = (text(Fraction(int(end))) for end in (number.p, number.q))
         if number.q == 1:
             return top
@@ -188,6 +190,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return r"\max" if isinstance(e, sympy.Max) else r"\min"
 
     def _print_Piecewise(self, e: sympy.Expr) -> str:  # noqa: N802
+        """Print the cases below each other, the last as "otherwise" where it holds for all."""
         rows = [
             rf"{self._print(value)} & "
             + (r"\text{otherwise}" if condition == True else self._print(condition))  # noqa: E712
@@ -216,6 +219,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     # --- powers, products, sums of terms
 
     def _print_Pow(self, e: sympy.Expr) -> str:  # noqa: N802
+        """Print a power, e^x and √x by their own signs, 1/x as a fraction."""
         base, exponent = e.args
         if base is sympy.E:
             return f"e^{{{self.script(exponent)}}}"
@@ -231,6 +235,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return text if plain else bracketed(text)
 
     def _print_Mul(self, e: sympy.Expr) -> str:  # noqa: N802
+        """Print a product: its sign, a fraction of its small factors, then the tall ones."""
         sign, small, tall, below = self.parts(e)
         if self._in_script:
             over = self._juxtaposed([*small, *tall]) or "1"

@@ -104,6 +104,7 @@ class LogNumber:
         return _add(LogNumber.of(other), -self)
 
     def __mul__(self, other: Real) -> LogNumber:
+        """The product: logarithms and their errors add up; 0 times anything is 0."""
         other = LogNumber.of(other)
         sign = self.sign * other.sign
         with np.errstate(invalid="ignore"):
@@ -112,6 +113,7 @@ class LogNumber:
         return _rounded(sign, log, np.where(zero, 0.0, self.error + other.error))
 
     def __truediv__(self, other: Real) -> LogNumber:
+        """The quotient: logarithms are subtracted, errors add up; NaN for a divisor of 0."""
         other = LogNumber.of(other)
         with np.errstate(invalid="ignore"):
             log = np.where(self.sign == 0, -np.inf, self.log - other.log)
@@ -320,6 +322,7 @@ class Float64Arithmetic:
         return self.near(np.pi)
 
     def exp(self, x: LogNumber) -> LogNumber:
+        """e^x, whose logarithm is x, and the error that of x as a plain number."""
         value = x.value()
         with np.errstate(invalid="ignore", over="ignore"):
             error = np.abs(value) * (np.expm1(x.error) + _FUNCTION_ERROR) + _TINY * (x.sign != 0)
@@ -328,6 +331,7 @@ class Float64Arithmetic:
         return LogNumber(np.where(np.isneginf(value), 0.0, 1.0), value, error)
 
     def expm1(self, x: LogNumber) -> LogNumber:
+        """e^x − 1, by log(1 − e^{−|x|}), and x itself where e^{37}|x| < 1."""
         value = x.value()
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             large = np.maximum(value, 0.0)

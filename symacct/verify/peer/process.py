@@ -305,6 +305,7 @@ class Peer:
                 self._starts, self._starting = self.starts, None
 
     def _greeted(self) -> Hello:
+        """Starts the process and reads its hello; PeerError where it cannot be run."""
         try:
             self._child = _Child.start(self.command)
         except OSError as error:
@@ -481,6 +482,7 @@ class Peer:
         return self._child
 
     def _send(self, stream: IO[bytes]) -> None:
+        """Writes what the pipe takes of the unsent lines; _EndedError where it is closed."""
         try:
             sent = os.write(stream.fileno(), self._unsent)
         except BlockingIOError:
@@ -517,6 +519,7 @@ class Peer:
         return f", stderr: {printable(last[0])}" if last else ""
 
     def _read(self, row: dict[str, Any], seconds: float, ask: Ask) -> Answer:
+        """Reads a row as the answer to an ask; one that breaks the protocol counts as malformed."""
         try:
             answer = read_answer(row, seconds, ask.batch).of(ask)
         except ProtocolError as error:

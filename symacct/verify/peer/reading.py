@@ -193,6 +193,7 @@ def _hello(row: Row) -> Hello:
 
 
 def _support(item: object) -> Support:
+    """Reads a row of `supports`; ProtocolError for one that this protocol does not define."""
     if not isinstance(item, dict):
         raise _needed(item, "an object with a 'mechanism'")
     row = Support(**_read(item, _SUPPORT))
