@@ -215,7 +215,7 @@ def _power(expression: sympy.Pow, symbol: sympy.Symbol) -> Evaluator:
 
 @cache
 def _combinations() -> dict[Any, Callable[..., Jet]]:
-    """What each head of an expression makes of its arguments."""
+    """The function by which each SymPy operation forms its jet of those of its arguments."""
     return {
         sympy.Add: lambda *jets: reduce(add, jets),
         sympy.Mul: lambda *jets: reduce(mul, jets),

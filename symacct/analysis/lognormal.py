@@ -246,7 +246,7 @@ class Lognormal:
 
     @cached_property
     def _known(self) -> dict[int, arb]:
-        """j ↦ the bound of log φ at 2^{j/32}, of those that were asked for."""
+        """Bounds of log φ at 2^{j/32} by j, as they are computed."""
         return {}
 
     def values(self, nodes: Sequence[acb], needs: Sequence[float]) -> list[acb]:

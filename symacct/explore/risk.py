@@ -523,7 +523,7 @@ class Risk:
 
     @property
     def has_curve_beside(self) -> bool:
-        """May the Rényi curve bound what this profile does not tell? Not risks from below."""
+        """May the Rényi curve bound a risk that the profile leaves open? Not one from below."""
         return not self.is_of_curve and self.kind is not Kind.LOWER
 
     @property

@@ -162,7 +162,7 @@ class SteeringFromBelow(Evaluation):
 
 
 def _is_whole_curve(theorem: Theorem) -> bool:
-    """Is the theorem's bound the exact curve, beside which no other is asked?"""
+    """Is the theorem's bound the exact curve, so that no other theorem can be tighter?"""
     return theorem.tight and theorem.kind is Kind.EXACT
 
 

@@ -110,7 +110,7 @@ class StatedLine(CurveAlone):
 
     @property
     def line(self) -> StatedLine:
-        """What is stated."""
+        """The line ε(α) <= ξ + ρα, which this law states itself."""
         return self
 
 
@@ -515,7 +515,7 @@ class LatticePair(FiniteMasses, WholeNumberShift):
 
     @property
     def masses(self) -> Masses:  # type: ignore[override]
-        """The noise lists its masses when they are asked for."""
+        """The masses of both laws as the noise lists them, at each question anew."""
         masses: Masses = self.noise.masses
         return masses
 

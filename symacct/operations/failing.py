@@ -245,7 +245,7 @@ def _exp(x: Exact) -> sympy.Expr:
 
 
 def _sampled(node: Sampling, inner: Failures) -> Failures | None:
-    """What may fail below a sample, as often as the sample has the record."""
+    """The failures of a sample: γ times as probable, or as below where all is taken; None at 0."""
     rest = _over(node, inner.rest)
     if node.gamma == 1:
         return replace(inner, rest=rest, attained=inner.attained and node.is_one_step())

@@ -155,7 +155,7 @@ class CheckedNumbers:
 
     @property
     def verdicts(self) -> Counter[Verdict]:
-        """Each verdict has so many numbers."""
+        """Count the numbers of each verdict."""
         return Counter(entry.verdict for entry in self.checked)
 
     @property

@@ -181,7 +181,7 @@ class TrainingRun:
 
     @property
     def _size(self) -> tuple[int, int]:
-        """The data and a batch have so many records."""
+        """The numbers of records of the data and of a batch."""
         return whole(self.n, "n"), records_of_a_batch(self.batch_size, self.accumulation)
 
     @property
@@ -196,7 +196,7 @@ class TrainingRun:
 
     @property
     def _drawn(self) -> int:
-        """A record draws so many batches at a time."""
+        """The number of batches that a record draws at a time."""
         return whole(self.times, "times", 1)
 
     def _batches(self, noise: Any) -> str:

@@ -163,7 +163,7 @@ def _selections_below(node: Node, asks_epsilon: bool, given: Fraction) -> list[P
 
 
 def _exact_products(node: Node) -> list[Product]:
-    """Return the products of a node whose largest profile is its own, else none."""
+    """Return the products that dominate a node, if their profile is exact; else none."""
     with suppress(AssumptionError):
         dominating = products(node)
         if kind_of(node, dominating) is Kind.EXACT:

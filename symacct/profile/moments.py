@@ -62,7 +62,7 @@ class Moments:
 
     @cached_property
     def factors(self) -> tuple[tuple[Factor, int], ...]:
-        """What a contour multiplies: the runs, or of many kinds fewer factors where it can be."""
+        """The factors whose product a contour sums: the runs, or merged ones of many kinds."""
         if len(self.runs) <= _KINDS:
             return tuple(self.runs)
         return tuple(merged(tuple(self.runs), lambda kind, same_class: kind.factors(same_class)))

@@ -237,7 +237,7 @@ class Pair(Product):
 
     @property
     def is_attained(self) -> bool:
-        """Is it the mechanism's own pair, and no bound?"""
+        """Is the profile of the pair that of the mechanism, and not only above it?"""
         return self.kind is Kind.EXACT
 
     @property

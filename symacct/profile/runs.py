@@ -116,7 +116,7 @@ class DirectedRuns:
 
     @cached_property
     def densities(self) -> int:
-        """Of how many runs the losses have densities that are asked for point by point."""
+        """Count the runs whose losses have densities that are asked for point by point."""
         return sum(k for part, k in self.runs if part.is_density)
 
     @property

@@ -340,7 +340,7 @@ def mean(runs: Runs) -> arb:
 
 
 def falls(runs: Runs) -> arb:
-    """Compute log 1/f(0), by how much f falls from 1 to 0; ∞ where there is always a run."""
+    """Compute log f(1)/f(0) = −log P[K = 0] of the number K of runs; ∞ where K is never 0."""
     if isinstance(runs, TruncatedNegativeBinomial):
         return arb("inf")
     if isinstance(runs, Poisson):

@@ -208,7 +208,7 @@ def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
 
 
 def _is_plain(node: Node) -> bool:
-    """Is nothing said of the laws but what they are?"""
+    """Is the pair given by its masses alone, without a relation, a role or a size of the data?"""
     fields = node.fields()
     return (
         node.claim.adjacency == EITHER

@@ -262,7 +262,11 @@ def _(law: FinitePairs) -> list[Clones]:
 def _merged(
     laws: tuple[tuple[Exact, ...], ...], first: tuple[Exact, ...], second: tuple[Exact, ...]
 ) -> Clones | None:
-    """What a third law leaves of two, or None: of several the one with the fewest clones."""
+    """The clones of two laws that a third law has alike in both; None where no law does.
+
+    The answers with p > q are one value, those with p < q the other. Of several third laws the one
+    with the fewest clones is taken.
+    """
     more = [p > q for p, q in zip(first, second, strict=True)]
     less = [p < q for p, q in zip(first, second, strict=True)]
 

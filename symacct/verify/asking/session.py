@@ -371,7 +371,8 @@ class Session:
                 cluster.simple = simplest(worst, probe, edges=edges, right=self.history.is_right)
 
     def _confirm(self) -> None:
-        """What was made simple must show the same in a new process; else the worst is shown."""
+        """Asks simpler questions again in a new process, and drops those that show nothing there.
+        """
         self.peer.fresh()
         simpler = [(c, c.simple) for c in self.clusters.ranked() if c.simple and c.is_simpler]
         for cluster, _ in simpler:
@@ -527,7 +528,7 @@ def verify(
 
 
 def _kinds(session: Session) -> list[Count]:
-    """What was judged of each kind: of the rows, and of compositions that could be asked."""
+    """Counts what was judged of each kind of question: of the rows, then of compositions."""
     judge = session.judge
     rows = [judge.count(*kind) for kind in judge.kinds]
     return rows + [judge.count_composed(kind) for kind in session.composed]

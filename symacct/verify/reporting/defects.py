@@ -80,7 +80,7 @@ class Clusters:
             cluster.simple = finish(cluster.shown)
 
     def ranked(self) -> list[Cluster]:
-        """What fails a run first, then what rounding does not explain, then the worst."""
+        """Lists the clusters: those that fail a run first, then those beyond rounding, by size."""
         return sorted(self._of.values(), key=_rank)
 
 
@@ -418,7 +418,7 @@ class _Causes:
                 yield from ((side, *self._without_relation(what)) for side in SIDES)
 
     def _whats(self, finding: Finding) -> list[Cause]:
-        """What it is about, most special first: an end of the orders where the rest is right."""
+        """Lists what a finding is about, most special first: an end of the orders if alone."""
         region = region_of_orders(finding.ask)
         whats = _whats(finding.ask)
         if region in _ENDS and whats[0] not in self.inside:

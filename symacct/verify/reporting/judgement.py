@@ -103,7 +103,7 @@ def _size(severity: float) -> float:
 
 
 def _core(cause: str) -> str:
-    """A cause without what a shorter or a longer run may say of it otherwise: side, relation."""
+    """A cause without its side and its relation, which runs of other lengths may word otherwise."""
     sided, _, rest = cause.partition(": ")
     return rest.split(": ")[0] if sided.startswith("too ") else cause
 
