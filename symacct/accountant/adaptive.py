@@ -219,6 +219,7 @@ class Filter(Adaptive):
 
     @property
     def _budget(self) -> str:
+        """The budget in words for a message, ρ or (ε, δ)."""
         if self.rho is not None:
             return f"the budget ρ = {echo(self.rho)}"
         return f"the budget ε = {echo(self.epsilon)}, δ = {echo(self.delta)}"

@@ -103,11 +103,13 @@ class ComplexBalls:
         return z.exp()
 
     def log(self, z: acb) -> acb:
+        """log z; NaN where the ball meets the branch cut, from 0 to −∞."""
         if z.imag.contains(0) and not z.real > 0:
             return NAN
         return z.log(analytic=self.analytic)
 
     def larger(self, first: Jet, second: Jet) -> tuple[acb, acb]:
+        """The value and the slope of the one with the larger real part; an unknown slope is NaN."""
         gap = (first.value - second.value).real
         if gap > 0 or gap < 0:
             winner = first if gap > 0 else second
@@ -145,6 +147,7 @@ class JetsOfBalls:
         return z.log()
 
     def larger(self, first: Jet, second: Jet) -> tuple[Jet, Jet]:
+        """The value and the slope of the larger jet, NaN where balls do not show which it is."""
         gap = (first.value - second.value).value.real
         winner = first if gap > 0 else second
         return (winner.value, winner.slope) if gap > 0 or gap < 0 else (self.number(NAN),) * 2
@@ -400,6 +403,7 @@ class Germs:
         return f * self.whole_power(f, n - 1)
 
     def power(self, f: Germ, c: Fraction) -> Germ:
+        """f^c from the ends of f raised to c; both are unknown for an f that may be negative."""
         if c < 0:
             return self.power(f.inverse(), -c)
         if not f.low >= 0:

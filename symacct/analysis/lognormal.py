@@ -127,6 +127,7 @@ class Lognormal:
 
     @staticmethod
     def _beyond_floats() -> PrecisionError:
+        """The error, to be raised, of a variance that float64 does not have."""
         return PrecisionError(
             "the transform of a lognormal variable: found a variance beyond float64, needed a "
             "less extreme one"

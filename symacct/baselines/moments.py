@@ -192,6 +192,7 @@ class _NoiseSearch:
             self.best, self.place = value, sigma
 
     def _add(self, left: Fraction, right: Fraction) -> None:
+        """Bound a block of σ, and put it on the heap by that bound, the largest first."""
         most = self.region.over_block(left, right, self._enough())
         block = NoiseInterval(left, right, most if most.is_finite() else arb("inf"))
         heapq.heappush(self._heap, (-float(block.log_most), next(self._number), block))

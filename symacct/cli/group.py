@@ -179,6 +179,7 @@ class Commands(click.Group):
         super().add_command(cmd, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help of the commands, a section for each kind of question."""
         for job, listed in JOBS.items():
             with formatter.section(job):
                 formatter.write_dl([(name, says) for name, (_, says) in listed.items()])

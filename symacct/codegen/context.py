@@ -338,6 +338,7 @@ def _negative(e: Expr) -> Expr:
 
 
 def _sum_of_logs(a: Expr, b: Expr) -> Expr:
+    """Write a + b of two logarithms, −∞ where one is and without a 0."""
     if Num(-INFINITE) in (a, b):
         return Num(-INFINITE)
     return b if a == ZERO else a if b == ZERO else Op("add", (a, b))
@@ -427,6 +428,7 @@ class CodeArithmetic:
         return logged(x.as_plain(), low=1.0 if x.low >= 0 else 0.0)
 
     def expm1(self, x: Operand) -> Traced:
+        """Write e^x − 1, of an x >= 0 as a logarithm, so that it may be of any size."""
         x = Traced.of(x)
         if x.low >= 0:
             return logged(Num(-INFINITY) if x.is_number(0) else Op("log_expm1", (x.as_plain(),)))
@@ -437,6 +439,7 @@ class CodeArithmetic:
         return Traced(x.as_log(), low=0.0 if x.low >= 1 else -INFINITY)
 
     def log1p(self, x: Operand) -> Traced:
+        """Write log(1 + x), from log x where that is what is known."""
         x = Traced.of(x)
         if x.is_log:
             return Traced(Op("log1p_exp", (x.as_log(),)), low=0.0)
@@ -453,6 +456,7 @@ class CodeArithmetic:
         return logged(Op("log_entropy_gap", (Traced.of(gamma).as_plain(), Traced.of(x).as_plain())))
 
     def sqrt(self, x: Operand) -> Traced:
+        """Write √x, as half of log x where that is what is known."""
         x = Traced.of(x)
         if x.is_log:
             return logged(Op("mul", (Num(Fraction(1, 2)), x.as_log())))

@@ -443,6 +443,7 @@ def substituted(m: Node, arguments: Mapping[sympy.Symbol, str], point: Point) ->
 
 
 def _is_possible(m: Node, arguments: Mapping[sympy.Symbol, str], point: Point) -> bool:
+    """Do the expression's classes accept the values of a point?"""
     try:
         substituted(m, arguments, point)
     except SymacctError:

@@ -97,6 +97,7 @@ def mixed(
 def _(
     ctx: CodeArithmetic, alpha: Traced, u: Operand, v: Operand, terms: Terms, first: int = 2
 ) -> Traced:
+    """Write Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l as a loop."""
     return mixed(ctx, alpha, Traced.of(u), Traced.of(v), terms, first)
 
 

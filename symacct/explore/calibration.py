@@ -708,6 +708,7 @@ class Calibration(Consecutive):
         return self.guarantee.kind
 
     def _repr_html_(self) -> str:
+        """Lay both values of the parameter and the guarantee in a card for a notebook."""
         rows = [
             (f"{self.symbol} meets the target at", number(self.meets)),
             ("and does not at", number(self.fails)),

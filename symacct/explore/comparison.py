@@ -210,6 +210,7 @@ class Comparison(tuple[_R, ...]):
         return "\n  ".join([*lines, f"… and {rest} more, which print shows"] if rest > 0 else lines)
 
     def _repr_html_(self) -> str:
+        """Lay the comparison in a table for a notebook."""
         silent = ", ".join(row.name for row in self if not row.applies)
         rows = (row.cells for row in self if row.applies)
         below = f"relation: {self.about}" + (f"; no answer: {silent}" if silent else "")

@@ -664,6 +664,7 @@ class Risk:
         return f"<Risk of {self.node!r}: advantage {self.advantage}, μ {self.mu}; {self.kind}>"
 
     def _repr_html_(self) -> str:
+        """Lay the risks in a table for a notebook."""
         below = filter(None, [f"relation: {about(self.node, self._relation)}", self.note])
         words = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.words)
         return grid(*self.cells, "; ".join(below)) + f"<ul>{words}</ul>"

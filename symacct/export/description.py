@@ -255,6 +255,7 @@ def _spoken_printer() -> type[Any]:
             return re.sub(r"(?<=\d)\*(?=√)", "", text).replace("*", "·")
 
         def _print_Pow(self, power: sympy.Expr, rational: bool = False) -> str:  # noqa: N802
+            """Print a power with ^ between, √ for a square root."""
             base, exponent = power.as_base_exp()
             if abs(exponent) != sympy.S.Half or rational:
                 return str(super()._print_Pow(power, rational)).replace("**", "^")

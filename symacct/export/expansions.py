@@ -566,6 +566,7 @@ class TaylorArithmetic(PlainGaps):
         return BALL.bits
 
     def number(self, value: Exact | int | float) -> Taylor:
+        """The number as a ball, or its Taylor series where it has the variable."""
         if isinstance(value, sympy.Expr) and value.has(self.variable):
             return evaluate(self, value, {self.variable: self.value})
         return BALL.number(value)
@@ -583,6 +584,7 @@ class TaylorArithmetic(PlainGaps):
         return (1 + x).log() if isinstance(x, arb_series) else x.log1p()
 
     def power(self, x: Taylor, y: Taylor) -> Taylor:
+        """x^y, by e^{y log x} where one of them is a series."""
         if isinstance(x, arb_series) or isinstance(y, arb_series):
             return (y * x.log()).exp()
         return BALL.power(x, y)

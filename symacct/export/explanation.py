@@ -95,6 +95,7 @@ class Explanation:
         return Branch(_counted(self), list(self.lines()), below)
 
     def _repr_html_(self) -> str:
+        """Lay the explanation in a card for a notebook, those of its parts below it."""
         inner = "".join(part._repr_html_() for part in self.parts)
         within = f'<div style="padding-left:1.5em">{inner}</div>' if inner else ""
         rows = list(self.lines())

@@ -303,11 +303,13 @@ class _Screen:
                 threading.Thread(target=self._watch, name="progress", daemon=True).start()
 
     def tell(self, so_far: str) -> None:
+        """Keep the best answer so far of the innermost task, for the next line."""
         with self._lock:
             if self.tasks:
                 self.tasks[-1].so_far = so_far
 
     def end(self, task: _Task) -> None:
+        """Take a task off, and clear the line after the last one."""
         with self._lock:
             self.tasks.remove(task)
             if self._written and not self.tasks:
@@ -323,6 +325,7 @@ class _Screen:
                     self._write(str(self.tasks[-1])[: shutil.get_terminal_size().columns - 1])
 
     def _write(self, line: str) -> None:
+        """Show a line, or clear it for an empty one; errors of the screen are swallowed."""
         with suppress(Exception):  # what shows a question must not end it
             self._show(line)
         self._written = bool(line)

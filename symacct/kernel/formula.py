@@ -108,6 +108,7 @@ def _printer() -> Any:
 
     class FormulaPrinter(exact.printer()):  # type: ignore[misc]  # made where SymPy is
         def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
+            """Print alpha by its name, any other symbol by the call that makes it."""
             if symbol == symbols.alpha:
                 return str(symbol.name)
             stated = [f", {k}={v}" for k, v in sorted(symbol._assumptions_orig.items())]

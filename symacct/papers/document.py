@@ -163,6 +163,7 @@ def _item(name: str, words: Callable[[], str]) -> str:
 
 
 def _about(theorem: Theorem) -> str:
+    """Write a theorem's source, orders, assumptions, and its status where it is not proved."""
     orders, assumes = sentence(Marked(theorem.orders.words)), sentence(theorem.assumes)
     status = "" if theorem.status == "proved" else f". This is {theorem.status}"
     return f"{_cited(theorem.source)}, for {orders}. Assumes {assumes}{status}"

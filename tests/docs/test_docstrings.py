@@ -90,6 +90,49 @@ def test_the_rules_tell_good_from_bad(text, is_good):
     assert (not list(faults(text))) is is_good
 
 
+#: A method of so many lines is read beside its class, or beside the method that it overrides.
+SHORT = 3
+#: Written into generated code as they stand, where each line costs the reader of that code.
+RUNTIME = PACKAGE / "codegen" / "runtime"
+
+
+def silent(text):
+    """The line and the name of each function that does not say what it does.
+
+    A class says what its constructor takes; a function in another one, an overload and an operator
+    such as `__mul__` are read where they stand.
+    """
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef
+    tree = ast.parse(text)
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    for owner in (tree, *classes):
+        for node in owner.body:
+            if not isinstance(node, kinds) or re.fullmatch(r"__\w+__", node.name):
+                continue
+            is_overload = any("overload" in ast.unparse(by) for by in node.decorator_list)
+            is_long = node.end_lineno - node.lineno >= SHORT
+            if is_long and not is_overload and not ast.get_docstring(node):
+                yield node.lineno, node.name
+
+
+@pytest.mark.parametrize(
+    "file",
+    [file for file in FILES if file.parent != RUNTIME],
+    ids=lambda path: str(path.relative_to(PACKAGE)),
+)
+def test_a_function_says_what_it_does(file):
+    assert list(silent(file.read_text(encoding="utf-8"))) == []
+
+
+def test_the_rule_tells_functions_with_words_from_those_without():
+    assert list(silent("def f(x):\n    y = x\n    z = y\n    return z\n")) == [(1, "f")]
+    assert list(silent('def f(x):\n    """x"""\n    y = x\n    return y\n')) == []
+    assert list(silent("class A:\n    def f(self):\n        return 1\n")) == []
+    method = "    def f(self):\n        x = 1\n        y = x\n        return y\n"
+    assert list(silent("class A(B):\n" + method)) == [(2, "f")]
+    assert list(silent("class A(B):\n" + method.replace("f(", "__f__("))) == []
+
+
 #: What the package shows. An error or a warning says in its message what was found and needed.
 PUBLIC = {
     name: thing

@@ -127,6 +127,7 @@ class LaplaceNoise:
         return half if x > 0 else 1 - half
 
     def grid(self, scale: Number, alpha: float) -> tuple[Number, Number]:
+        """The Q-masses and the losses log p/q of both atoms and of 64 Gauss nodes between."""
         s = 1 / scale
         nodes, weights = np.polynomial.legendre.leggauss(64)
         z = (nodes + 1) / 2

@@ -358,12 +358,14 @@ class Repeated(Scheme):
 
     @property
     def name(self) -> str:  # type: ignore[override]
+        """The scheme's name by the law of the number of runs."""
         if self.n is not None:
             return f"the best of those made of {self.n}"
         return "the best of Poisson runs" if self.eta is None else f"the best run, η = {self.eta}"
 
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
+        """The parameter of that law which is drawn, and its range."""
         if self.n is not None:
             return (("theta", 0.001, 0.999),)
         return (("rate", 0.05, 30.0),) if self.eta is None else (RATE,)

@@ -443,6 +443,7 @@ def _real(spending: Spending) -> str:
 
 
 def _part(spending: Spending, i: int, part: Node, cost: Fraction, curve: Fraction) -> str:
+    """Write the lemma of a part's cost, proved by evaluation or by an integral."""
     inner, how = "", f"evaluate {spending.bits}%positive."
     if isinstance(part, PoissonSubsample) and leaf_of(part).integral:
         with precision(_BITS):

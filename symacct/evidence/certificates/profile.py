@@ -96,6 +96,7 @@ class _Noise:
         return self._moments(a)[0]
 
     def decay(self, a: float, t: float) -> float:
+        """Estimate the bound of log|F(a+it)| by a line at the angle θ off the real one."""
         k, p1, p2 = self._moments(a)
         theta = min(2.0, t * p1 / (self.sigma**2 + t**2 * p2), t / (1 + 4 * max(-a, 0.0)))
         moved = t * (theta - theta**3 / 6) - 1.25 * max(-a, 0.0) * theta**2

@@ -333,6 +333,7 @@ def profiles_alone(asks: str) -> Iterator[Recipe]:
 
 
 def _training(chance: Chance) -> Drawn:
+    """Draw a training run: σ from 0.6 to 4, a rate from 1e-4 to 0.1, 100 to 100,000 steps."""
     part = {"mechanism": "gaussian", "sigma": chance.whole(60, 400) / 100}
     part = sampled(part, "poisson", chance.scale(-4, -1))
     return repeated(part, chance.whole(10**2, 10**5))

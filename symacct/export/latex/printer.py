@@ -59,6 +59,7 @@ class _Widths:
         self.depth = 0  # of scripts, within which limits stand beside their sign
 
     def row(self) -> float:
+        """The width of the pieces up to a closing brace or the end."""
         total = 0.0
         while self.place < len(self.pieces) and self.pieces[self.place] != "}":
             total += self.piece_width()
@@ -97,6 +98,7 @@ class _Widths:
         return 0 if name in _WITHOUT_WIDTH else _WIDE.get(name, 1)
 
     def script(self) -> float:
+        """The width of an exponent or an index, two thirds of that of its letters."""
         self.depth += 1
         width = self.group() * 2 / 3
         self.depth -= 1
@@ -153,6 +155,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return rf"{sign}\frac{{{top.lstrip('-')}}}{{{bottom}}}"
 
     def _print_AppliedUndef(self, e: sympy.Expr) -> str:  # noqa: N802
+        """Print a curve of a mechanism, such as ε_M(α), by the name of its function."""
         letter, _, number = e.func.__name__.partition("_")
         name = rf"\{letter}" if len(letter) > 1 else letter
         number = r"\mathcal{M}" if number == "M" else number
@@ -172,6 +175,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     _print_ExpBase = _print_exp  # noqa: N815
 
     def _print_binomial(self, e: sympy.Expr, exp: str | None = None) -> str:
+        """Print a binomial coefficient, raised to an exponent if there is one."""
         upper, lower = map(self.script, e.args)
         plain = rf"\binom{{{upper}}}{{{lower}}}"
         return plain if exp is None else f"{plain}^{{{exp}}}"
@@ -204,6 +208,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return f"{self.sum_sign(e)} {self._factor(e.function)}"
 
     def sum_sign(self, e: sympy.Expr) -> str:
+        """Print the sign of a sum with its index and both ends."""
         ((index, first, last),) = e.limits
         first, last = self._print(first), self.script(last)
         return rf"\sum_{{{self._print(index)}={first}}}^{{{last}}}"
@@ -230,6 +235,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return f"{self._base(base)}^{{{self.script(exponent)}}}"
 
     def _base(self, base: sympy.Expr) -> str:
+        """Print the base of a power, in brackets but for a symbol or a whole number."""
         plain = base.is_Symbol or (base.is_Integer and base >= 0)
         text = self._print(base)
         return text if plain else bracketed(text)
@@ -281,6 +287,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return small, [factor for factor in over if factor not in small]
 
     def _juxtaposed(self, factors: Sequence[sympy.Expr]) -> str:
+        """Print factors side by side, each in brackets where it needs them there."""
         return " ".join(
             self._factor(factor, last=place == len(factors) - 1)
             for place, factor in enumerate(factors)

@@ -135,11 +135,13 @@ class BallArithmetic(PlainGaps):
         return arb(flint.fmpz.bin_uiui(n, k))
 
     def minimum(self, smallest: arb, *others: arb) -> arb:
+        """The ball of the smallest; where balls overlap it holds each that may be it."""
         for x in others:
             smallest = smallest.min(x)
         return smallest
 
     def maximum(self, largest: arb, *others: arb) -> arb:
+        """The ball of the largest; where balls overlap it holds each that may be it."""
         for x in others:
             largest = largest.max(x)
         return largest

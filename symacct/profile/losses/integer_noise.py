@@ -81,6 +81,7 @@ class IntegerLoss(SummedLoss):
 
     @property
     def lattice(self) -> LossLattice | None:  # type: ignore[override]
+        """The lattice of the losses of discrete Gaussian noise, Δ/σ² apart; None of others."""
         if (noise := self.discrete_gaussian) is None:
             return None
         apart = exact(noise.sensitivity / noise.sigma**2)

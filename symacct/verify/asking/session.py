@@ -371,8 +371,7 @@ class Session:
                 cluster.simple = simplest(worst, probe, edges=edges, right=self.history.is_right)
 
     def _confirm(self) -> None:
-        """Asks simpler questions again in a new process, and drops those that show nothing there.
-        """
+        """Asks simpler questions again in a new process; one that shows nothing is dropped."""
         self.peer.fresh()
         simpler = [(c, c.simple) for c in self.clusters.ranked() if c.simple and c.is_simpler]
         for cluster, _ in simpler:

@@ -149,6 +149,7 @@ def read_answer(row: Row, measured: float, batch: int = 0) -> Answer:
 
 
 def _values(value: object, needed: int) -> tuple[Fraction | float, ...]:
+    """Reads the values of a batch, one for each order asked; or raises ProtocolError."""
     if not isinstance(value, list) or len(value) != needed:
         raise _needed(value, f"'values', a list of {needed}, one for each of the orders")
     return tuple(map(read_number, value))
@@ -233,6 +234,7 @@ def _require_meaning(row: Support) -> None:
 
 
 def _orders(value: object) -> tuple[Fraction, ...] | str:
+    """Reads the orders that a peer searches, or "real" for all; or raises ProtocolError."""
     if value == "real":
         return "real"
     return tuple(map(_order, _listed(value, 'default_orders (or "real")', _MOST_ORDERS)))
@@ -250,6 +252,7 @@ def _order(value: object) -> Fraction:
 
 
 def _how(value: object) -> dict[str, tuple[str, ...]]:
+    """Reads which ways of building questions a peer knows; or raises ProtocolError."""
     if not isinstance(value, dict):
         raise _needed(value, "'how', an object")
     _only(value, set(HOW))
@@ -304,12 +307,14 @@ def _version(value: object) -> str:
 
 
 def _flag(value: object) -> bool:
+    """Reads true or false; or raises ProtocolError."""
     if not isinstance(value, bool):
         raise _needed(value, "true or false")
     return value
 
 
 def _choice(value: object, known: tuple[str, ...]) -> str:
+    """Reads a text that is one of those known; or raises ProtocolError."""
     if type(value) is not str or value not in known:
         raise _needed(value, f"one of {', '.join(known)}")
     return value
@@ -323,6 +328,7 @@ def _listed(value: object, what: str, most: int) -> list[object]:
 
 
 def _lines(value: object) -> tuple[str, ...]:
+    """Reads lines of code that reproduce an answer, cut to 60 lines of 2,000 characters."""
     lines, length = _REPRODUCE
     listed = value if isinstance(value, list) else [value]
     return tuple(_text(line, length) for line in listed[:lines])

@@ -78,6 +78,7 @@ def orders(ask):
 
 
 def _typed(x, way):
+    """The number in a type of Python or NumPy by its name, a float for any other name."""
     import numpy as np
 
     kinds = {"int": int} | {f"numpy.{name}": getattr(np, name) for name in _DTYPES}
