@@ -160,6 +160,7 @@ class FiniteLaws(Mechanism):
         return ctx.maximum(*(ctx.number(0) + total for total in sums))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """Compute the log of the largest ratio of two probabilities."""
         largest = max(a / b for p, q in self.pairs for a, b in _joint(p, q))
         return ctx.log(ctx.number(largest))
 

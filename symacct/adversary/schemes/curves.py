@@ -61,13 +61,16 @@ class RaisedResponse(Mirrored):
         return raised
 
     def array_curves(self, c: Candidates) -> ArrayCurve:
+        """Return the curve of the pair, raised by `raises`, in float64."""
         return ArrayCurve.of_pairs(self.base(c), self.raises(c))
 
     def premise(self, c: Candidates) -> FiniteLaws:
+        """Return the pair with the raised orders as exact fractions of nine decimals."""
         raises = {l: Fraction(round(float(x[0]) * 10**9), 10**9) for l, x in self.raises(c).items()}
         return FiniteLaws.of(self.base(c), {l: x for l, x in raises.items() if x > 0})
 
     def admits(self, c: Candidates, alpha: Order) -> Number:
+        """Which candidates have a raised curve that does not fall from order to order?"""
         curve = self.array_curves(c)
         return np.logical_and.reduce([curve(l) <= curve(l + 1) for l in range(2, int(alpha))])
 
@@ -82,6 +85,7 @@ class RaisedResponse(Mirrored):
         return None  # the theorem refuses such a curve, and is asked for its formula all the same
 
     def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
+        """List the laws, and by how much each order is raised."""
         shown = super().laws(c)
         return (*shown, *((f"raise at {l}", (x,)) for l, x in self.premise(c).raised))
 
@@ -104,6 +108,7 @@ class RaisedCurve(Scheme):
         )
 
     def premise(self, c: Candidates) -> Node:
+        """Return the pair with its curve raised at whole orders."""
         return FiniteLaws.of(self.base(c), {l: c.number(f"raise {l}") for l in self._raised_orders})
 
     @property
@@ -144,9 +149,11 @@ class HockeyStick(Scheme):
         return {"epsilon": np.log(c.numbers["e^epsilon"][:, 0])}
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        """Return δ, which is the truth itself, in float64."""
         return self.delta(c)
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
+        """Return δ exactly, as a ball."""
         return ball(Fraction(self.delta(c)[0]))
 
 
@@ -157,14 +164,18 @@ class TrueEpsilon(HockeyStick):
     about = "epsilon"
 
     def admits(self, c: Candidates, alpha: Order) -> Number:
+        """Which candidates have a δ above 0, as the statement needs?"""
         return self.delta(c) > 0
 
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
+        """Return δ, as the bound is given it."""
         delta = self.delta(c)
         return {"delta": ctx.number(Fraction(delta[0])) if ctx and c.exact else delta}
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        """Return ε, which was drawn by e^ε, in float64."""
         return np.log(c.numbers["e^epsilon"][:, 0])
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
+        """Enclose ε, the log of the drawn e^ε."""
         return ball(c.number("e^epsilon")).log()

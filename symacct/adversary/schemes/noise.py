@@ -228,13 +228,16 @@ class NoisyRecord(Worded):
         return (2,)  # not used: the laws follow from the numbers
 
     def array_curves(self, c: Candidates) -> ArrayCurve:
+        """Return the curve of the noise at the drawn scales, in float64."""
         scale = c.numbers[self.noise.scale][:, 0]
         return ArrayCurve(lambda alpha: self.noise.curve(scale, alpha))
 
     def premise(self, c: Candidates) -> Node:
+        """Return the noise at the drawn scale."""
         return self.noise.mechanism(c.number(self.noise.scale))
 
     def shown(self, c: Candidates) -> tuple[Law, ...]:
+        """Return no laws: the numbers say them."""
         return ()
 
 
@@ -250,6 +253,7 @@ class Threshold(NoisyRecord):
 
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
+        """List the noise's numbers, and the threshold moved by 5 so that it is above 0."""
         return (*super().numbers, ("threshold + 5", 0.05, 20.0))
 
     def pair(self, c: Candidates) -> Pair:
@@ -268,10 +272,12 @@ class Threshold(NoisyRecord):
         return p, q
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the sample against Q of the answer above the threshold, both ways."""
         p, q = self.pair(c)
         return both((mixed(c.numbers["gamma"], p, q), q))
 
     def shown(self, c: Candidates) -> tuple[Law, ...]:
+        """List the laws of the answer above the threshold."""
         return self.pair(c)
 
 
@@ -325,6 +331,7 @@ class NoisyLaws(NoisyAnswer):
     slow_population, slow_cost, last_bits = 2, 1000, 128
 
     def premise(self, c: Candidates) -> Node:
+        """Return the noise as a pair of two laws given by their densities."""
         scale = c.number(self.noise.scale)
         return DistributionPair(self.noise.law(1, scale), self.noise.law(0, scale))
 
@@ -365,6 +372,7 @@ class NormalTriangle(NoisyRecord):
         super().__init__(GaussianNoise(), "SubsampleWithoutReplacement")
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        """Compute the bound of the triangle in float64."""
         rate, sigma = c.numbers["gamma"][:, 0], c.numbers["sigma"][:, 0]
         return np.log1p(_triangle(np.exp(1 / (2 * sigma**2)), rate))
 
@@ -460,6 +468,7 @@ class NormalTriangles(NoisyRecord):
         return (RATE, ("sigma", 0.8, 20.0))
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        """Raise NotImplementedError: the triangles are integrated one by one, in balls."""
         raise NotImplementedError("one by one, in balls")
 
     def truth(self, c: Candidates, alpha: Order) -> arb:

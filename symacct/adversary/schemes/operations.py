@@ -64,6 +64,7 @@ class AdaptiveComposition(TwoMechanisms):
         return (2, 2, *(outcomes,) * 4)
 
     def bases(self, c: Candidates) -> list[list[Pair]]:
+        """List the pairs of the first mechanism, and those of the second after either answer."""
         p, q, p1, q1, p2, q2 = c.laws
         return [both((p, q)), both((p1, q1), (p2, q2))]
 
@@ -87,6 +88,7 @@ class SideBySide(AdaptiveComposition):
         return (2, 2, outcomes, outcomes)
 
     def bases(self, c: Candidates) -> list[list[Pair]]:
+        """List one pair of each mechanism, in one direction."""
         p, q, p1, q1 = c.laws
         return [[(p, q)], [(p1, q1)]]
 
@@ -113,6 +115,7 @@ class Coin(Worded, TwoMechanisms):
         return 1 - self.share
 
     def bases(self, c: Candidates) -> list[list[Pair]]:
+        """List the pairs of each mechanism, in one direction where the curve is attained."""
         p, q, p1, q1 = c.laws
         return [both((p, q)), both((p1, q1))] if self.side is Kind.UPPER else [[(p, q)], [(p1, q1)]]
 
@@ -160,9 +163,11 @@ class Chain(Worded):
         return (outcomes,) * (1 + self.size)
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List the pairs of datasets a step apart, both ways."""
         return both(*pairwise(c.laws))
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the pair of both ends of the chain, both ways."""
         return both((c.laws[0], c.laws[-1]))
 
 
@@ -179,6 +184,7 @@ class ConcentratedChain(Chain):
         return ArrayCurve(lambda alpha: slope * alpha)
 
     def premise(self, c: Candidates) -> Node:
+        """Return the zCDP of the largest log ratio of two laws a step apart."""
         largest = max(Fraction(largest_ratio(pair)[0, 0]) for pair in pairwise(c.laws))
         return ZCDP(concentration_rho(largest))
 
@@ -197,6 +203,7 @@ class FarNoise(NoisyRecord):
         return ((self.noise.scale, *self.noise.drawn),)
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        """Compute the curve of the noise at a scale `size` times smaller, in float64."""
         return self.noise.curve(c.numbers[self.noise.scale][:, 0] / self.size, alpha)
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
@@ -217,9 +224,11 @@ class Copies(Worded):
     fixed = ("c",)
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List the pair both ways, in one direction where the curve is attained."""
         return super().base(c) if self.side is Kind.UPPER else [self.pair(c)]
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the laws of c independent runs, both ways."""
         p, q = (side_by_side(*[law] * self.c) for law in c.laws)
         return both((p, q))
 
@@ -233,10 +242,12 @@ class Averages(Scheme):
     drawn = 8
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List the mean of μ₁ and μ₂ against that of ν₁ and ν₂."""
         mu1, mu2, nu1, nu2 = c.laws[4:]
         return [(self.average(c, mu1, mu2), self.average(c, nu1, nu2))]
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List the mean of p₁ and p₂ against that of q₁ and q₂."""
         p1, p2, q1, q2 = c.laws[:4]
         return [(self.average(c, p1, p2), self.average(c, q1, q2))]
 
@@ -284,6 +295,7 @@ class InAnyOrder(Worded):
     fixed = ("n",)
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List the pairs of the three laws, both ways."""
         return both(*combinations(c.laws, 2))
 
     def result(self, c: Candidates) -> list[Pair]:
@@ -381,6 +393,7 @@ class Repeated(Scheme):
         return TruncatedNegativeBinomial(self.eta, c.number("gamma"))
 
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Any]:
+        """Return the law of the number of runs."""
         return {"runs": self.counts(c)}
 
     def best_outcomes(self, ctx: Arithmetic, law: Iterable[Number], runs: Any) -> list[Number]:

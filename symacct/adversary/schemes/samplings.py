@@ -54,6 +54,7 @@ class OneRecord(Scheme):
     numbers: tuple[tuple[str, float, float], ...] = (RATE,)
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List (1−γ)Q + γP against Q, both ways."""
         p, q = self.pair(c)
         return both((mixed(c.numbers["gamma"], p, q), q))
 
@@ -64,6 +65,7 @@ class RecordRemoved(OneRecord):
     name = "Poisson, one record, the removal alone"
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List Q against (1−γ)Q + γP alone."""
         p, q = self.pair(c)
         return [(q, mixed(c.numbers["gamma"], p, q))]
 
@@ -76,6 +78,7 @@ class TwoRecords(OneRecord):
     drawn = 4
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List the pairs of datasets that differ in one record, both ways."""
         none, a, x, ax = c.laws
         return both((a, none), (x, none), (ax, a), (ax, x))
 
@@ -93,6 +96,7 @@ class Attained(OneRecord):
     side = Kind.LOWER
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List P against Q alone, in whose direction the curve is attained."""
         return [self.pair(c)]
 
 
@@ -133,12 +137,15 @@ class Mirrored(OneRecord):
     drawn = 1
 
     def pair(self, c: Candidates) -> Pair:
+        """Return the drawn law, and the same with its outcomes reversed."""
         return c.laws[0], reversed_law(c.laws[0])
 
     def premise(self, c: Candidates) -> Node:
+        """Return the pair as one that an involution swaps."""
         return FiniteLaws.of(self.base(c), symmetric=True)
 
     def shown(self, c: Candidates) -> tuple[Law, ...]:
+        """List both laws, of which one was drawn."""
         return self.pair(c)
 
 
@@ -153,6 +160,7 @@ class Pure(Scheme):
         return both((law, reversed_law(law)))
 
     def premise(self, c: Candidates) -> Node:
+        """Return randomized response with the odds e^{ε(∞)}."""
         return RandomizedResponse(Fraction(self.base(c)[0][0][0, 0]))
 
 
@@ -172,6 +180,7 @@ class ResponseAttained(Mirrored):
         return (2,)
 
     def premise(self, c: Candidates) -> Node:
+        """Return randomized response with the drawn probabilities."""
         return RandomizedResponse(fractions(c.laws[0])[0])
 
 
@@ -188,6 +197,7 @@ class PairSampled(OneRecord):
         return both((mixed(rate, p, q), q), (mixed(rate, q, p), p))
 
     def premise(self, c: Candidates) -> Node:
+        """Return the pair as a DistributionPair, either law with the record."""
         return DistributionPair(fractions(c.laws[0]), fractions(c.laws[1]))
 
 
@@ -223,6 +233,7 @@ class Replaced(Scheme):
     drawn = 3
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List the pairs of the three laws, both ways."""
         p, q, r = c.laws
         return both((p, q), (p, r), (q, r))
 
@@ -271,10 +282,12 @@ class TruncatedReplaced(Replaced):
     numbers = (("gamma", 1e-6, 0.1),)
 
     def array_curves(self, c: Candidates) -> ArrayCurve:
+        """Return αε(∞)²/2 in float64."""
         slope = np.log(largest_ratio(c.laws)[:, 0]) ** 2 / 2
         return ArrayCurve(lambda alpha: slope * alpha)
 
     def premise(self, c: Candidates) -> Node:
+        """Return ρ-tCDP, ρ = ε(∞)²/2 rounded up, for orders up to 10⁹."""
         return TCDP(concentration_rho(Fraction(largest_ratio(c.laws)[0, 0])), 10**9)
 
 
@@ -315,6 +328,7 @@ class RecordReplaced(Replaced):
     relation = REPLACE_ONE
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List the pairs of each law with the record and the law without, both ways."""
         p, q, r = c.laws
         return both((p, r), (q, r))
 
@@ -325,6 +339,7 @@ class PureClass(Scheme):
     slow_population, slow_cost = 8, 2
 
     def premise(self, c: Candidates) -> Node:
+        """Return ε-DP with ε = log of the largest ratio."""
         return PureDP(_log(max(Fraction(np.max(p / q)) for p, q in self.base(c))))
 
 
@@ -361,6 +376,7 @@ class FavouritesAttained(Replaced):
         return largest_ratio((c.laws[0], reversed_law(c.laws[0])))
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List randomized response against its mirror image, both ways."""
         p = c.laws[0]
         return both((p, reversed_law(p)))
 
@@ -372,6 +388,7 @@ class FavouritesAttained(Replaced):
         return [(mixed(rate, p, r), mixed(rate, q, r)), (mixed(rate, first, second), second)]
 
     def premise(self, c: Candidates) -> Node:
+        """Return ε-DP with ε = log of the drawn odds."""
         return PureDP(_log(Fraction(self.odds(c)[0, 0])))
 
 
@@ -417,6 +434,7 @@ class AllLaws(Scheme):
         return (outcomes,) * 3
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List the ordered pairs of the mechanism's three laws."""
         return list(permutations(c.laws, 2))
 
     def result(self, c: Candidates) -> list[Pair]:
@@ -431,6 +449,7 @@ class AllLaws(Scheme):
         return [(mixed(rate, p, q), mixed(rate, o, q)) for p, o, q in triples if p is not o]
 
     def premise(self, c: Candidates) -> Node:
+        """Return the mechanism of exactly these three laws."""
         return FiniteMechanism(list(map(fractions, c.laws)))
 
 
