@@ -84,6 +84,7 @@ class RateDirection(FamilyDirection):
         return log_sign(self.power, self.base, Fraction(-1), edge) < 0
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """ρ − 1 − log ρ"""
         log_ratio = self._log_ratio(ctx)
         return ctx.expm1(log_ratio) - log_ratio
 
@@ -167,10 +168,12 @@ class GammaDirection(NaturalDirection):
     """Gamma laws of shape k and rate β, η = (k, β), T = (log x, −x), Z = log Γ(k) − k log β."""
 
     def normalizer(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> Number:
+        """log Γ(shape) − shape·log(rate)"""
         shape, rate = eta
         return log_gamma(ctx, shape) - shape * ctx.log(rate)
 
     def means(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> tuple[Any, ...]:
+        """ψ(shape) − log(rate) and −shape/rate, those of log x and −x"""
         shape, rate = eta
         return digamma(ctx, shape) - ctx.log(rate), -(shape / rate)
 
@@ -186,10 +189,12 @@ class BetaDirection(NaturalDirection):
     """Beta laws, η = (a, b), T = (log x, log(1−x)), Z = log B(a, b)."""
 
     def normalizer(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> Number:
+        """log B(a, b)"""
         a, b = eta
         return log_gamma(ctx, a) + log_gamma(ctx, b) - log_gamma(ctx, a + b)
 
     def means(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> tuple[Any, ...]:
+        """ψ(a) − ψ(a+b) and ψ(b) − ψ(a+b), those of log x and log(1−x)"""
         a, b = eta
         return digamma(ctx, a) - digamma(ctx, a + b), digamma(ctx, b) - digamma(ctx, a + b)
 
@@ -225,14 +230,17 @@ class LaplaceDirection(Direction):
     shift: Fraction
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ log(1 + excess of Laplace noise at s)/(α−1)"""
         excess = laplace_excess(ctx, ctx.number(self.shift))
         return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """s − 1 + e^{−s}"""
         s = ctx.number(self.shift)
         return s + ctx.expm1(-s)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """s"""
         return ctx.number(self.shift)
 
 
@@ -261,6 +269,7 @@ class PoissonDirection(FamilyDirection):
         return ctx.number(self.first), ctx.number(rise), log_ratio
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """λ₁ log(λ₁/λ₂) − (λ₁ − λ₂)"""
         rate, rise, log_ratio = self._constants(ctx)
         return rate * log_ratio - rise
 
@@ -309,6 +318,7 @@ class GeometricDirection(FamilyDirection):
         return log_sign(a, 1 - self.first, 1 - a, 1 - self.second) < 0
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """log(p₁/p₂) + (1−p₁)/p₁ · log((1−p₁)/(1−p₂))"""
         gain, _, log_x, log_y = self._constants(ctx)
         return gain + ctx.number((1 - self.first) / self.first) * (log_x - log_y)
 
@@ -339,16 +349,20 @@ class BinomialDirection(FamilyDirection):
         return FiniteDirection(((self.first, self.second), (1 - self.first, 1 - self.second)))
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ n times that of one trial"""
         n, trial = ctx.number(self.n), self._trial.curve(ctx)
         return lambda alpha: n * trial(alpha)
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """n times that of one trial."""
         return ctx.number(self.n) * self._trial.at_one(ctx)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """n times that of one trial."""
         return ctx.number(self.n) * self._trial.at_infinity(ctx)
 
     def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
+        """n times that of one trial."""
         return ctx.number(self.n) * self._trial.below_one(ctx, alpha)
 
 
@@ -478,6 +492,7 @@ class Binomial(Law, n=number_of_trials, theta=probability):
         return tuple(math.comb(n, k) * theta**k * (1 - theta) ** (n - k) for k in range(n + 1))
 
     def why_no_closed_form(self, other: Self) -> str | None:
+        """ "one n for both" where n differs, else None."""
         return None if self.n == other.n else "one n for both"
 
     def is_swapped_with(self, other: Self) -> bool:
@@ -495,10 +510,12 @@ class Exponential(Law, rate=positive):
 
     @property
     def kernel(self) -> Kernel:
+        """e^{−rate·x} on x > 0"""
         (rate,) = self.expressions
         return kernel_of(-rate * symbols.x, 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
+        """−log(rate)"""
         return -ctx.log(ctx.number(self.rate))
 
     def against(self, other: Self) -> Direction:
@@ -514,14 +531,17 @@ class Weibull(Law, shape=positive, scale=positive):
 
     @property
     def kernel(self) -> Kernel:
+        """x^{shape−1} e^{−(x/scale)^shape} on x > 0"""
         shape, scale = self.expressions
         return kernel_of((shape - 1) * log_x() - (symbols.x / scale) ** shape, 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
+        """shape·log(scale) − log(shape)"""
         shape, scale = ctx.number(self.shape), ctx.number(self.scale)
         return shape * ctx.log(scale) - ctx.log(shape)
 
     def why_no_closed_form(self, other: Self) -> str | None:
+        """ "one shape for both" where shapes differ, else None."""
         return None if self.shape == other.shape else "one shape for both"
 
     def against(self, other: Self) -> Direction:
@@ -537,13 +557,16 @@ class Rayleigh(Law, sigma=positive):
 
     @property
     def kernel(self) -> Kernel:
+        """x e^{−x²/(2σ²)} on x > 0"""
         (sigma,) = self.expressions
         return kernel_of(log_x() - symbols.x**2 / (2 * sigma**2), 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
+        """log σ²"""
         return 2 * ctx.log(ctx.number(self.sigma))
 
     def against(self, other: Self) -> Direction:
+        """X² is exponential with the rate 1/(2σ²)."""
         return RateDirection(self.sigma / other.sigma, Fraction(2))
 
 
@@ -556,14 +579,17 @@ class Pareto(Law, shape=positive, start=positive):
 
     @property
     def kernel(self) -> Kernel:
+        """x^{−shape−1} on x > start"""
         shape, _ = self.expressions
         return kernel_of(-(shape + 1) * log_x(), self.start)
 
     def log_total(self, ctx: Arithmetic) -> Number:
+        """−shape·log(start) − log(shape)"""
         shape = ctx.number(self.shape)
         return -(shape * ctx.log(ctx.number(self.start))) - ctx.log(shape)
 
     def why_no_closed_form(self, other: Self) -> str | None:
+        """ "one start for both" where starts differ, else None."""
         return None if self.start == other.start else "one start for both"
 
     def against(self, other: Self) -> Direction:
@@ -580,10 +606,12 @@ class Gamma(Law, shape=positive, rate=positive):
 
     @property
     def kernel(self) -> Kernel:
+        """x^{shape−1} e^{−rate·x} on x > 0"""
         shape, rate = self.expressions
         return kernel_of((shape - 1) * log_x() - rate * symbols.x, 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
+        """log Γ(shape) − shape·log(rate)"""
         shape = ctx.number(self.shape)
         return log_gamma(ctx, shape) - shape * ctx.log(ctx.number(self.rate))
 
@@ -600,6 +628,7 @@ class Chi(Law, degrees=positive, sigma=positive):
 
     @property
     def kernel(self) -> Kernel:
+        """x^{k−1} e^{−x²/(2σ²)} on x > 0, k the degrees"""
         degrees, sigma = self.expressions
         return kernel_of((degrees - 1) * log_x() - symbols.x**2 / (2 * sigma**2), 0)
 
@@ -623,10 +652,12 @@ class Beta(Law, a=positive, b=positive):
 
     @property
     def kernel(self) -> Kernel:
+        """x^{a−1} (1−x)^{b−1} on (0, 1)"""
         a, b = self.expressions
         return kernel_of((a - 1) * log_x() + (b - 1) * sympy.log(1 - symbols.x), 0, 1)
 
     def log_total(self, ctx: Arithmetic) -> Number:
+        """log B(a, b)"""
         a, b = ctx.number(self.a), ctx.number(self.b)
         return log_gamma(ctx, a) + log_gamma(ctx, b) - log_gamma(ctx, a + b)
 
@@ -653,9 +684,11 @@ class Uniform(Law, low=typed_value, high=typed_value):
 
     @property
     def kernel(self) -> Kernel:
+        """1 on (low, high)"""
         return kernel_of(sympy.Integer(0), self.low, self.high)
 
     def log_total(self, ctx: Arithmetic) -> Number:
+        """log(high − low)"""
         return ctx.log(ctx.number(self.high - self.low))
 
     def masses_against(self, other: Self) -> tuple[tuple[Fraction, Fraction], ...] | None:
@@ -691,6 +724,7 @@ class Poisson(Law, rate=positive):
 
     @property
     def log_progression(self) -> Progression:
+        """log of e^{−λ} λ^k/k!, by its first term and the ratio of terms."""
         return Progression(-expression(self.rate), self.rate, factorial=True)
 
     def against(self, other: Self) -> Direction:
@@ -705,6 +739,7 @@ class Geometric(Law, p=probability):
 
     @property
     def log_progression(self) -> Progression:
+        """log of p(1−p)^k, by its first term and the ratio of terms."""
         return Progression(sympy.log(expression(self.p)), 1 - self.p, factorial=False)
 
     def against(self, other: Self) -> Direction:
@@ -722,6 +757,7 @@ class TruncatedNegativeBinomial(Law, eta=above_minus_one, gamma=probability):
     gamma: Any
 
     def why_no_closed_form(self, other: Self) -> str | None:
+        """ "one eta for both" where η differs, else None."""
         return None if self.eta == other.eta else "one eta for both"
 
     def against(self, other: Self) -> Direction:
@@ -737,16 +773,19 @@ class Laplace(Law, mean=typed_value, scale=positive):
 
     @property
     def kernel(self) -> Kernel:
+        """e^{−|x−μ|/b}"""
         mean, scale = self.expressions
         return kernel_of(-sympy.Abs(symbols.x - mean) / scale)
 
     def log_total(self, ctx: Arithmetic) -> Number:
+        """log(2b)"""
         return ctx.log(ctx.number(2 * self.scale))
 
     def is_swapped_with(self, other: Self) -> bool:
         return bool(self.scale == other.scale)  # by x ↦ μ₁ + μ₂ − x
 
     def why_no_closed_form(self, other: Self) -> str | None:
+        """ "one scale for both" where scales differ, else None."""
         return None if self.scale == other.scale else "one scale for both"
 
     def against(self, other: Self) -> Direction:

@@ -69,6 +69,7 @@ class FamilyDirection(Direction):
     """
 
     def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
+        """D_α for α < 1 by the same formula, 0 at 0."""
         return self.curve(ctx)(alpha) if alpha else ctx.number(0)
 
 
@@ -83,6 +84,7 @@ class FiniteDirection(Direction):
     masses: Sequence[tuple[Exact, Exact]]
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ log(1 + Σ q((p/q)^α − 1))/(α−1), without cancelling where the arithmetic rounds"""
         excess = self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
         return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
 
@@ -190,9 +192,11 @@ class RoundedDirection(Direction):
         )
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """D_1 in balls, rounded to float64."""
         return cast(Float64Arithmetic, ctx).from_balls(lambda: self.of.at_one(BALL))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """D_∞ in balls, rounded to float64."""
         return cast(Float64Arithmetic, ctx).from_balls(lambda: self.of.at_infinity(BALL))
 
 
@@ -203,10 +207,12 @@ class ConstantDirection(Direction):
     ratio: Fraction | float
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ log of the ratio at every order"""
         value = self.at_infinity(ctx)
         return lambda alpha: value
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """log of the ratio, as at every order."""
         return self.at_infinity(ctx)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
@@ -216,6 +222,7 @@ class ConstantDirection(Direction):
         return ctx.log(ctx.number(self.ratio))
 
     def moment(self, l: int) -> Fraction | None:
+        """ratio^{l−1}; None for an infinite one."""
         return None if self.ratio == INFINITY else Fraction(self.ratio) ** (l - 1)
 
 

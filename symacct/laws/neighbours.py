@@ -315,6 +315,7 @@ class NormalShift(Shift):
         return falling_in(self.ratio, value)
 
     def upper_half_in_balls(self, gamma: Fraction, alpha: Order | None) -> Number:
+        """The part of the mean above 0 of a sample of normal laws, in balls; it falls in σ/Δ."""
         order = None if alpha is None else Fraction(alpha)
         return falling_in(self.ratio, lambda ratio: gaussian_upper_half(order, gamma, 1 / ratio))
 
@@ -436,6 +437,7 @@ class LaplaceShift(Shift):
         return falling_in(self.ratio, value)
 
     def upper_half_in_balls(self, gamma: Fraction, alpha: Order | None) -> Number:
+        """The part of the mean above 0 of a sample of Laplace laws, in balls; it falls in b/Δ."""
         order = None if alpha is None else Fraction(alpha)
         return falling_in(self.ratio, lambda ratio: laplace_upper_half(order, gamma, 1 / ratio))
 

@@ -28,6 +28,7 @@ class Normal(Law, mean=typed_value, variance=positive):
 
     @property
     def kernel(self) -> Kernel:
+        """e^{−(x−μ)²/(2σ²)}"""
         mean, variance = self.expressions
         return kernel_of(-((symbols.x - mean) ** 2) / (2 * variance))
 
@@ -36,6 +37,7 @@ class Normal(Law, mean=typed_value, variance=positive):
         return NormalParts((Fraction(1),), (self.mean,), self.variance)
 
     def log_total(self, ctx: Arithmetic) -> Number:
+        """log(2πσ²)/2"""
         return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
 
     def is_swapped_with(self, other: Self) -> bool:
@@ -105,6 +107,7 @@ class LogNormal(Normal, mean=typed_value, variance=positive):
 
     @property
     def kernel(self) -> Kernel:
+        """e^{−(log x − μ)²/(2σ²)}/x on x > 0"""
         mean, variance = self.expressions
         return kernel_of(-log_x() - (log_x() - mean) ** 2 / (2 * variance), 0)
 
@@ -117,10 +120,12 @@ class HalfNormal(Law, sigma=positive):
 
     @property
     def kernel(self) -> Kernel:
+        """e^{−x²/(2σ²)} on x > 0"""
         (sigma,) = self.expressions
         return kernel_of(-(symbols.x**2) / (2 * sigma**2), 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
+        """log(πσ²/2)/2"""
         return ctx.log(ctx.pi() * ctx.number(self.sigma**2 / 2)) / 2
 
     def against(self, other: Self) -> Direction:
@@ -158,6 +163,7 @@ class MultivariateNormal(Law):
             )
 
     def why_no_closed_form(self, other: Self) -> str | None:
+        """ "one dimension for both" where dimensions differ, else None."""
         return None if len(self.mean) == len(other.mean) else "one dimension for both"
 
     def is_swapped_with(self, other: Self) -> bool:

@@ -57,13 +57,16 @@ class ZCDP(Mechanism):
         )
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ ξ + ρα"""
         xi, rho = ctx.number(self.xi), ctx.number(self.rho)
         return lambda alpha: xi + rho * ctx.number(alpha)
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """ξ + ρ"""
         return ctx.number(self.xi) + ctx.number(self.rho)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """∞, and ξ for ρ = 0"""
         return ctx.number(self.xi if self.rho == 0 else INFINITY)
 
     @property
@@ -108,13 +111,16 @@ class TCDP(Mechanism):
         )
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ ρα, at orders below ω"""
         rho = ctx.number(self.rho)
         return lambda alpha: rho * ctx.number(alpha)
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """ρ"""
         return ctx.number(self.rho)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """∞: nothing is stated from ω on."""
         return ctx.number(INFINITY)
 
     @property

@@ -166,6 +166,7 @@ class Curve(Mechanism):
         return lambda alpha: _in_arithmetic(ctx, self.f(ctx, ctx.number(alpha)), alpha)
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """The stated curve at 1."""
         return self.curve(ctx)(1)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:

@@ -88,6 +88,7 @@ class DiscreteGaussian(LatticeNoise):
         return cls._intern(sigma=scale, sensitivity=moved)
 
     def law_latex(self, write: Callable[[Exact], str]) -> tuple[str, tuple[str, ...]]:
+        """The law of the noise in LaTeX, and its masses in words."""
         read = r"$\mathcal{N}_{\mathbf{Z}}(0, v)$ has masses proportional to $e^{-k^{2}/(2v)}$"
         return rf"\mathcal{{N}}_{{\mathbf{{Z}}}}(0, {write(self.sigma**2)})", (read,)
 
@@ -110,9 +111,11 @@ class DiscreteGaussian(LatticeNoise):
         return total
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """Δ²/(2σ²)"""
         return (self.sensitivity / ctx.number(self.sigma)) ** 2 / 2
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """∞: the loss has no bound."""
         return ctx.number(INFINITY)
 
     def terms(self, ctx: Arithmetic, value: Value) -> Callable[[Any], Number]:

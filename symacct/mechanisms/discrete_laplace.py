@@ -138,4 +138,5 @@ class DiscreteLaplace(IntegerNoise):
         return apart + 2 * t * ctx.expm1(-apart) / (ctx.exp(t) - ctx.exp(-t))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """Δ/b"""
         return ctx.number(Fraction(self.sensitivity)) / ctx.number(self.b)

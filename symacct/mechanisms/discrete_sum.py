@@ -139,6 +139,7 @@ class DiscreteGaussianSum(Mechanism):
         return self.curve(ctx)(1)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """∞: the loss has no bound."""
         return ctx.number(INFINITY)
 
     def of_one_number(self, ctx: Arithmetic) -> Callable[[Order], Number]:
@@ -294,6 +295,7 @@ class SummedNoise(IntegerSums):
         return tau
 
     def outcomes(self, least: float, most: float, need: float) -> range:
+        """The outcomes of one number of the variance nσ², farther by what the spread may add."""
         spare = float(self.spread) * (1 + 2 * max(abs(least), abs(most)))
         return self.near.outcomes(least, most, need + spare)
 
@@ -311,6 +313,7 @@ class SummedNoise(IntegerSums):
         return self.near.in_floats(kept)
 
     def left_out(self, a: float, kept: range) -> arb:
+        """What one number of the variance nσ² leaves out, times e^{spread·(|a| + |1−a|)}."""
         apart = self.spread * (abs(arb(a)) + abs(1 - arb(a)))
         return apart.exp() * self.near.left_out(a, kept)
 

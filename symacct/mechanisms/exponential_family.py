@@ -117,6 +117,7 @@ class ExponentialFamily(Mechanism):
         return self.kappa if self.kappa == INFINITY else exact(self.kappa / self.sensitivity + 1)
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """The smaller of both branches at 1."""
         return ctx.minimum(*self.branches(ctx))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:

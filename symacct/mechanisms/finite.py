@@ -129,13 +129,16 @@ class FiniteMechanism(Mechanism):
         return SWAPPED if self.swap_symmetric else ANY_OF_SEVERAL
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ the largest D_α over the pairs of laws"""
         curves = [FiniteDirection(masses).curve(ctx) for masses in self.pairs]
         return lambda alpha: ctx.maximum(*(curve(alpha) for curve in curves))
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """The largest Kullback–Leibler divergence over the pairs of laws."""
         return ctx.maximum(*(FiniteDirection(masses).at_one(ctx) for masses in self.pairs))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """The largest log ratio over the pairs of laws."""
         return ctx.maximum(*(FiniteDirection(masses).at_infinity(ctx) for masses in self.pairs))
 
 

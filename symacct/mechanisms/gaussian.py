@@ -88,6 +88,7 @@ class Gaussian(Mechanism):
         )
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ αΔ²/(2σ²)"""
         rate = self.at_one(ctx)
         return lambda alpha: ctx.number(alpha) * rate
 
@@ -104,9 +105,11 @@ class Gaussian(Mechanism):
             excess = excess + step + step * excess
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """Δ²/(2σ²)"""
         return (ctx.number(self.sensitivity) / ctx.number(self.sigma)) ** 2 / 2
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """∞: the loss has no bound."""
         return ctx.number(INFINITY)
 
 

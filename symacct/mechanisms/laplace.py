@@ -34,6 +34,7 @@ class LaplacePair(Mechanism):
         return ctx.number(self.pure)
 
     def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ e^{(α−1)ε(α)} − 1 at the shift s"""
         return laplace_excess(ctx, self.shift(ctx))
 
     def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
@@ -52,9 +53,11 @@ class LaplacePair(Mechanism):
         return excess
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """s − 1 + e^{−s}"""
         return ctx.exp_gap(-self.shift(ctx))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """s"""
         return self.shift(ctx)
 
 

@@ -35,13 +35,16 @@ class GaussianComparison(Mechanism):
         raise NotImplementedError
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ the smaller of α·`every` and the bound by the outcomes"""
         every, bound = self.every(ctx), self.bound_by_outcomes(ctx)
         return lambda alpha: ctx.minimum(ctx.number(alpha) * every, bound(ctx.number(alpha)))
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """The smaller of both bounds at 1."""
         return ctx.minimum(self.every(ctx), self.bound_by_outcomes(ctx)(ctx.number(1)))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """∞: neither bound is finite there."""
         return ctx.number(INFINITY)
 
 

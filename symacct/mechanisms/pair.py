@@ -199,6 +199,7 @@ class MixtureDirection(Direction):
         return float(np.logaddexp(0.0, log_excess)) / float(alpha - 1)
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """The Kullback–Leibler divergence, 0 for equal laws."""
         return ctx.number(0) if self.overlap.is_equal else _ask(ctx, self, None)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
@@ -537,6 +538,7 @@ class DistributionPair(Mechanism):
 
     @property
     def sizes(self) -> tuple[int, float]:
+        """The number of records where it was stated."""
         return super().sizes if self.records is None else (self.records, self.records)
 
     @property
@@ -618,9 +620,11 @@ class DistributionPair(Mechanism):
         return lambda alpha: ctx.maximum(*(excess(alpha) for excess in curves))
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """The larger Kullback–Leibler divergence of both directions."""
         return largest_of(ctx, (partial(d.at_one, ctx) for d in self._directions(ctx)))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """The larger D_∞ of both directions."""
         return largest_of(ctx, (partial(d.at_infinity, ctx) for d in self._directions(ctx)))
 
     def _directions(self, ctx: Arithmetic) -> list[Direction]:

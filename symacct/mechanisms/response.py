@@ -85,6 +85,7 @@ class ResponsePair(Mechanism):
         return (2 * laws.truth_probability(ctx) - 1) * laws.log_odds(ctx)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """The larger log ratio of an answer's probabilities."""
         return self.neighbours.odds_apart(ctx)
 
 
@@ -130,6 +131,7 @@ class RandomizedResponse(ResponsePair):
 
     @property
     def is_local(self) -> bool:
+        """True: each person's own answer is randomized."""
         return True
 
     def __new__(cls, p: Numeric) -> RandomizedResponse:
@@ -312,10 +314,13 @@ class ApproximateDP(Mechanism):
         return AnyApproximate(self._fields["epsilon"], self._fields["delta"])
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ ∞: what is told with probability δ has no finite divergence"""
         return lambda alpha: ctx.number(INFINITY)
 
     def at_one(self, ctx: Arithmetic) -> Number:
+        """∞, as at every order."""
         return ctx.number(INFINITY)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """∞, as at every order."""
         return ctx.number(INFINITY)

@@ -131,6 +131,7 @@ class ExponentialMechanism(Mechanism):
         return ctx.exp_gap(ctx.log(pure / -ctx.expm1(-pure)))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """ε"""
         return ctx.number(self.pure)
 
 

@@ -118,9 +118,11 @@ class Skellam(LatticeNoise):
         return self.expected(ctx, lambda x: ctx.entropy_gap(ctx.number(1), x), 2)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """∞: the loss has no bound."""
         return ctx.number(INFINITY)
 
     def law_latex(self, write: Callable[[Exact], str]) -> tuple[str, tuple[str, ...]]:
+        """The law of the noise in LaTeX, and what it is in words."""
         read = r"$\mathrm{Skellam}(0, v)$ is the difference of two Poisson laws of mean $v/2$"
         return rf"\mathrm{{Skellam}}(0, {write(self.mu)})", (read,)
 
@@ -133,6 +135,7 @@ class Skellam(LatticeNoise):
         return range(size - first, last + 1)
 
     def weighted_losses(self, kept: range) -> list[tuple[arb, arb]]:
+        """(Q(k), log P(k)/Q(k)) in balls."""
         return [(q, (p / q).log()) for p, q in self._pairs(kept)]
 
     def _pairs(self, kept: range) -> list[tuple[arb, arb]]:

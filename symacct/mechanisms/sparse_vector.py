@@ -111,6 +111,7 @@ class SparseVector(Mechanism):
         )
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        """ε"""
         return ctx.number(self.pure)
 
 

@@ -51,6 +51,7 @@ class Scale(Operation):
 
     @property
     def convex(self) -> bool:
+        """Is the CGF convex, as that of the mechanism is?"""
         return self.mechanism.convex
 
 

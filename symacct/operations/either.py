@@ -56,6 +56,7 @@ class Either(Operation):
 
     @cached_property
     def is_local(self) -> bool:
+        """Is it randomized response of one person, written as a coin?"""
         return response_of(self) is not None
 
     @cached_property

@@ -51,6 +51,7 @@ class GroupPrivacy(Operation):
 
     @property
     def is_local(self) -> bool:
+        """Is the mechanism randomized response, by which each person hides an answer?"""
         return self.mechanism.is_local
 
     @property

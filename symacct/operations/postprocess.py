@@ -68,6 +68,7 @@ class PostProcess(Operation):
 
     @property
     def is_local(self) -> bool:
+        """Is the mechanism randomized response, by which each person hides an answer?"""
         return self.mechanism.is_local
 
     @property
@@ -101,6 +102,7 @@ class PostProcess(Operation):
 
     @property
     def convex(self) -> bool:
+        """Is the CGF convex, as that of the mechanism is?"""
         return self.mechanism.convex
 
 

@@ -126,6 +126,7 @@ class Sampling(Operation):
             return self, ""
 
     def _infer(self) -> Claim:
+        """The claim by its theorems, or that of the node of the same curve."""
         return super()._infer() if self.rewritten is self else self.rewritten.claim
 
     def parameters(self) -> dict[str, Any]:
