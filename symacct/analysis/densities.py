@@ -798,15 +798,19 @@ class Mass(Integrand):
     """The mass is ∫ p."""
 
     def parts(self, logs: DensityLogs) -> list[Jet]:
+        """log p."""
         return [logs.p]
 
     def combine(self, parts: list[acb]) -> acb:
+        """p from its logarithm."""
         return parts[0].exp()
 
     def mp_value(self, mp: MPContext, log_p: Number, log_q: Number) -> Number:
+        """p in mpmath."""
         return mp.exp(log_p)
 
     def bounds(self, side: Side) -> Bounds:
+        """p itself."""
         return [(arb(1), _ONE, _ZERO)]
 
 
@@ -937,6 +941,7 @@ class Excess(MixtureIntegrand):
         return (expm1(beta * log_m) if u > -1 else -1) - beta * u
 
     def plain_beyond(self, mp: MPContext, gamma: Number) -> Number:
+        """−βγ, as the power adds nothing where q is 0; only β < 0 gets here."""
         return -gamma * mp.mpf(self.power.numerator) / self.power.denominator
 
     def bounds(self, side: Side) -> Bounds:
@@ -964,6 +969,7 @@ class Excess(MixtureIntegrand):
         return [self.bounds(side), small]
 
     def diverges(self, side: Side) -> bool:
+        """Is the integral over the side proved to be infinite? So it is for β > 1 where q is 0."""
         return (self.power > 0 and side.logs[1] is None) or super().diverges(side)
 
 
@@ -987,6 +993,7 @@ class Entropy(MixtureIntegrand):
         return ((1 - gamma) * q + gamma * p) * parts[2] - gamma * (p - q)
 
     def function(self, u: Number, log_m: Number, *_: Callable[..., Number]) -> Number:
+        """(1+u) log(1+u) − u"""
         return ((1 + u) * log_m if u > -1 else 0) - u
 
     def bounds(self, side: Side) -> Bounds:
@@ -1051,9 +1058,11 @@ class ReverseEntropy(MixtureIntegrand):
         return gamma * (parts[1].exp() - q) - q * parts[2]
 
     def function(self, u: Number, log_m: Number, *_: Callable[..., Number]) -> Number:
+        """u − log(1+u)"""
         return u - log_m
 
     def plain_beyond(self, mp: MPContext, gamma: Number) -> Number:
+        """γ, as −q log(m/q) is 0 where q is."""
         return gamma
 
     def bounds(self, side: Side) -> Bounds:
@@ -1076,9 +1085,11 @@ class ChiDivergence(Integrand):
     l: int
 
     def parts(self, logs: DensityLogs) -> list[Jet]:
+        """log q and log(p/q); log q alone where p is 0."""
         return [logs.q] if logs.p is None else [logs.q, logs.ratio]
 
     def combine(self, parts: list[acb]) -> acb:
+        """q(p/q − 1)^l, from the parts."""
         step = parts[1].expm1() if len(parts) == 2 else acb(-1)
         return parts[0].exp() * step**self.l
 
@@ -1090,6 +1101,7 @@ class ChiDivergence(Integrand):
         return [*plain, (arb(1), Fraction(self.l), Fraction(1 - self.l))]
 
     def diverges(self, side: Side) -> bool:
+        """Is the integral over the side proved to be infinite? So it is where q is 0."""
         return side.logs[1] is None or super().diverges(side)
 
 

@@ -523,6 +523,7 @@ class LaplaceMoments(SumMoments):
     bits: int
 
     def variable_moments(self, n: int) -> list[arb]:
+        """E[W^k] of one ratio for k <= n, in balls."""
         return self.ratio.moments(n)
 
     def _integral(self, n: int, theta: arb) -> arb:

@@ -527,6 +527,7 @@ class LognormalMoments(SumMoments):
     _known: dict[tuple[int, int], arb] = field(default_factory=dict)
 
     def variable_moments(self, n: int) -> list[arb]:
+        """E[W^k] = e^{s²k(k−1)/2} for k <= n, in balls."""
         half = self.law.square / 2
         return [(half * (k * (k - 1))).exp() for k in range(n + 1)]
 

@@ -169,6 +169,7 @@ class Compose(Operation):
 
     @property
     def is_local(self) -> bool:
+        """Is every part randomized response, by which each person hides an answer?"""
         return bool(self.terms) and all(part.is_local for part in self.terms)
 
     @property
@@ -177,6 +178,7 @@ class Compose(Operation):
         return sum(self.terms.values())
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
+        """The counts that have a free symbol."""
         return [count for count in self.terms.values() if isinstance(count, sympy.Expr)]
 
     @cached_property
@@ -191,6 +193,7 @@ class Compose(Operation):
 
     @property
     def convex(self) -> bool:
+        """Is the bound's CGF convex in the order, as sums of convex ones are?"""
         return all(part.convex for part in self.terms)
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:

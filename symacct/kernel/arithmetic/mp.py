@@ -58,12 +58,15 @@ class MpmathArithmetic(PlainGaps):
         return self.mp.exp(x, prec=self.bits + max(lost, 0) + 10) - 1
 
     def exp_gap(self, x: Number) -> Number:
+        """e^x − 1 − x, with twice the digits where its terms cancel."""
         return self._of_second_order(x, super().exp_gap, x)
 
     def power_gap(self, gamma: Number, x: Number, lam: Number) -> Number:
+        """(1+u)^{λ+1} − 1 − (λ+1)u, with twice the digits where its terms cancel."""
         return self._of_second_order(gamma * self.expm1(x), super().power_gap, gamma, x, lam)
 
     def entropy_gap(self, gamma: Number, x: Number) -> Number:
+        """(1+u) log(1+u) − u, with twice the digits where its terms cancel."""
         return self._of_second_order(gamma * self.expm1(x), super().entropy_gap, gamma, x)
 
     def _of_second_order(self, u: Number, gap: Callable[..., Number], *xs: Number) -> Number:

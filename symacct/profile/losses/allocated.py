@@ -137,9 +137,11 @@ class AllocatedGaussian(AllocationLoss):
 
     @property
     def of_run(self) -> Part:
+        """The loss of Gaussian noise of one run."""
         return gaussian.GaussianLoss(self.ratio)
 
     def in_latex(self, write: Write) -> WrittenLaws:
+        """Write both laws of all runs, by those of one."""
         return allocated(*normals(1 / self.ratio, write), self.steps)
 
     # --- float64: where to look
@@ -352,9 +354,11 @@ class AllocatedLaplace(AllocationLoss):
 
     @property
     def of_run(self) -> Part:
+        """The loss of Laplace noise of one run."""
         return laplace.LaplaceLoss(self.shift)
 
     def in_latex(self, write: Write) -> WrittenLaws:
+        """Write both laws of all runs, by those of one."""
         return allocated(*laplaces(self.shift, write), self.steps)
 
     # --- float64: where to look
@@ -472,6 +476,7 @@ class AllocatedLaplace(AllocationLoss):
         return BALL.number(self.shift)
 
     def exact_largest(self, reverse: bool) -> Exact | None:
+        """Return s = Δ/b, either way round."""
         return self.shift
 
 

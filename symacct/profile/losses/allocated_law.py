@@ -104,9 +104,11 @@ class AllocatedLaw(AllocationLoss):
 
     @property
     def of_run(self) -> Part:
+        """The loss of one run."""
         return self.run
 
     def in_latex(self, write: Write) -> WrittenLaws | None:
+        """Write both laws of all runs, by those of one; None where these have no formula."""
         law = self.run.in_latex(write)
         return None if law is None else allocated(law.P, law.Q, self.steps)
 

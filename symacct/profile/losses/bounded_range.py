@@ -60,12 +60,15 @@ class BoundedRange(DensityLoss):
         return WrittenLaws(P, Q, (rf"(for $-{pure} \leq x \leq {pure}$)",))
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """Compute D(y) of one run in closed form, either way round."""
         return several_runs(self.pure, 1, y)
 
     def largest(self, reverse: bool) -> arb:
+        """Return ε, the range."""
         return BALL.number(self.pure)
 
     def exact_largest(self, reverse: bool) -> Exact | None:
+        """Return ε, the range."""
         return self.pure
 
 

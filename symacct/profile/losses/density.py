@@ -723,12 +723,15 @@ class DensityLoss(SummedLoss):
 
     @property
     def either_way(self) -> Part | None:
+        """Return the loss of either law first, by `normal_pair` where laws are normal."""
         return normal_pair.either_way(self)
 
     def sampled(self, gamma: Exact) -> DensityLoss:
+        """Sample the pair: the rates multiply."""
         return DensityLoss(DensityPair(self.pair.overlap, self.pair.gamma * gamma))
 
     def density_pairs(self, reverse: bool) -> Sequence[tuple[DensityLoss, tuple[bool, ...]]]:
+        """List this pair alone, in the direction that is asked."""
         return [(self, (reverse,))]
 
     # --- float64: where to look
@@ -752,9 +755,11 @@ class DensityLoss(SummedLoss):
         )
 
     def sample(self, a: float, far: float, need: float) -> Sample:
+        """Make nodes for orders a + it by Gauss's rule on panels."""
         return _sample(self, a, far, need, ctx.prec)
 
     def decay_constants(self, a: float, moment: arb) -> list[End]:
+        """List pairs (A, C) by parts, by bounds on cells of the loss."""
         return _ends(self, a)
 
     def log_decay(self, a: float, t: float) -> float:
@@ -781,6 +786,7 @@ class DensityLoss(SummedLoss):
         return up_to(left.max(arb(0)))  # for −D′ <= 1
 
     def largest(self, reverse: bool) -> arb:
+        """Compute the largest loss, ∞ for none; that of a monotone mixture is known."""
         known = monotone_mixture(self.pair)
         return known.largest(reverse) if known else _largest(self, reverse, ctx.prec)
 

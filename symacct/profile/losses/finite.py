@@ -228,15 +228,18 @@ class Atoms(Part):
         return float_laws.OutcomesInFloats(masses, losses, lost + off * float_laws.UNIT)
 
     def log_decay(self, a: float, t: float) -> float:
+        """Estimate log F(a): atoms do not fall."""
         return float(self.float_moments(np.array([a]))[0][0])
 
     def log_values(self, line: OrderLine) -> Floats:
+        """Estimate log F on a line of orders by sums over the outcomes."""
         weights, losses = self._floats
         return log_turning(np.log(weights) + line.a * losses, losses, line)
 
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the products that a value takes."""
         return _PRODUCTS_OF_EXPONENTIAL * len(self.laws)
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
@@ -250,6 +253,7 @@ class Atoms(Part):
         return sum((q * (arb(a) * loss).exp() for q, loss in self.weighted_losses()), arb(0)).log()
 
     def frequencies(self) -> list[arb]:
+        """List the losses, at which F turns."""
         return [loss for _, loss in self.weighted_losses()]
 
     def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
@@ -273,6 +277,7 @@ class Atoms(Part):
         return most
 
     def exact_largest(self, reverse: bool) -> Exact | None:
+        """Return the largest loss that the leaf stated, unless the laws are sampled."""
         return self.pure if self.gamma == 1 else None
 
     def in_latex(self, write: written_laws.Write) -> written_laws.WrittenLaws | None:
@@ -287,6 +292,7 @@ class Atoms(Part):
         return written_laws.WrittenLaws(rf"\bigl( {P} \bigr)", rf"\bigl( {Q} \bigr)", words)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
+        """Compute the P-mass of outcomes with Q = 0, exactly."""
         pairs = ((q, p) if reverse else (p, q) for p, q in self.laws)
         return sum((p for p, q in pairs if q == 0), Fraction(0))
 

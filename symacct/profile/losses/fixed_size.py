@@ -158,10 +158,12 @@ class FixedSizeGaussian(SummedLoss):
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the nodes of a value, on both sides of 0."""
         _, _, counts = self._rule(line.a, line.h * line.last, need)
         return 2 * sum(counts)
 
     def sample(self, a: float, far: float, need: float) -> Sample:
+        """Make nodes for orders a + it by Gauss's rule on panels of the outcome."""
         return _sample(self, a, far, need, ctx.prec)
 
     def decay_constants(self, a: float, moment: arb) -> list[End]:
@@ -185,9 +187,11 @@ class FixedSizeGaussian(SummedLoss):
         return (-((v + arb(0.5)) ** 2) / (2 * variance)).exp() / (2 * arb.pi() * variance).sqrt()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """Compute D(y) by the mixture of one record, either way round."""
         return fixed_size_hockey_stick(SampledGaussian(self.variance, self.gamma), y)
 
     def in_latex(self, write: Write) -> WrittenLaws:
+        """Write both laws, glued of a mixture and its mirror image."""
         return of_fixed_size(*normals(self.variance, write), self.gamma, write)
 
 
@@ -388,9 +392,11 @@ class FixedSizeLaplace(SummedLoss):
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the nodes of a value on both sides, and three atoms."""
         return 3 + 2 * self._rule(line.a, line.h * line.last, need)[1]
 
     def sample(self, a: float, far: float, need: float) -> Sample:
+        """Make nodes for orders a + it by Gauss's rule between the atoms."""
         return _laplace_sample(self, a, far, need, ctx.prec)
 
     def decay_constants(self, a: float, moment: arb) -> list[End]:
@@ -411,6 +417,7 @@ class FixedSizeLaplace(SummedLoss):
         return -BALL.number(1 - self.gamma) * (-BALL.number(self.shift) / 2).expm1()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """Compute D(y) by the mixture of one record, either way round."""
         return fixed_size_hockey_stick(self.mixture, y)
 
     def largest(self, reverse: bool) -> arb:
@@ -418,6 +425,7 @@ class FixedSizeLaplace(SummedLoss):
         return self.mixture.largest(False)
 
     def in_latex(self, write: Write) -> WrittenLaws:
+        """Write both laws, glued of a mixture and its mirror image."""
         return of_fixed_size(*laplaces(self.shift, write), self.gamma, write)
 
 
@@ -644,6 +652,7 @@ class Equilateral(SummedLoss):
     # --- balls: what is proved
 
     def sample(self, a: float, far: float, need: float) -> Sample:
+        """Make nodes for orders a + it by a lattice on the plane."""
         return _equilateral_sample(self, a, far, need, ctx.prec)
 
     def decay_constants(self, a: float, moment: arb) -> list[End]:

@@ -70,6 +70,7 @@ class GaussianLoss(Part):
         return zeroed.ZeroedGaussian(1 / self.ratio, gamma)
 
     def allocated(self, steps: int) -> allocated.AllocatedGaussian:
+        """Make the pair of a run among so many steps."""
         return allocated.AllocatedGaussian(self.ratio, steps)
 
     def in_groups(self, gamma: Exact, added: int, removed: int) -> Part:
@@ -86,20 +87,25 @@ class GaussianLoss(Part):
         return normal_mixtures.NormalMixtures(tuple(upper), mirrored, self.ratio)
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Compute log F(z) = z(z−1)μ²/2 and the variance μ² of L at real orders."""
         ratio = float(self.ratio)
         return (orders * orders - orders) * ratio / 2, np.full_like(orders, ratio)
 
     def in_floats(self, reverse: bool, rare: float) -> TailsInFloats:
+        """Give the law by tails in float64, without laws that are rare."""
         return normal_tails(self.ratio, Fraction(1), reverse, rare)
 
     def log_decay(self, a: float, t: float) -> float:
+        """Compute log|F(a+it)| = (a² − a − t²)μ²/2 in float64."""
         return (a * a - a - t * t) * float(self.ratio) / 2
 
     def log_values(self, line: OrderLine) -> Floats:
+        """Compute log F = z(z−1)μ²/2 on a line of orders in float64."""
         z = line.a + 1j * line.h * np.arange(line.last + 1)
         return np.asarray((z * z - z) * float(self.ratio) / 2)
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Return 1: a value is one exponential."""
         return 1
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
@@ -109,6 +115,7 @@ class GaussianLoss(Part):
         return [((z * z - z) * half).exp() for z in orders]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
+        """Compute log|F(a+it)| = (a² − a − t²)μ²/2, which falls in t."""
         return (arb(a) ** 2 - arb(a) - arb(t) ** 2) * BALL.number(self.ratio) / 2
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
@@ -116,6 +123,7 @@ class GaussianLoss(Part):
         return hockey_stick(y, BALL.number(self.ratio).sqrt())
 
     def in_latex(self, write: written_laws.Write) -> written_laws.WrittenLaws:
+        """Write N(1, σ²) and N(0, σ²), in units of the sensitivity."""
         return written_laws.WrittenLaws(*written_laws.normals(1 / self.ratio, write))
 
 

@@ -156,6 +156,7 @@ class IntegerLoss(SummedLoss):
         return Sample([x for _, x in known], weights, self.noise.left_out(a, kept))
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the outcomes that a value sums."""
         return len(self._kept(line.a, need))
 
     def _kept(self, a: float, need: float) -> range:
@@ -170,6 +171,7 @@ class IntegerLoss(SummedLoss):
         return max(over, 0.0) if self.gamma < 1 and over < math.inf else 0.0
 
     def log_decay(self, a: float, t: float) -> float:
+        """Estimate log F(a): atoms do not fall."""
         return float(self.float_moments(np.array([a]))[0][0])
 
     def decay(self, a: float, t: float, slack: float) -> arb:
@@ -186,6 +188,7 @@ class IntegerLoss(SummedLoss):
         return outcomes, self.noise.left_out(1.0, kept)
 
     def outcomes_but_for(self, need: float, reverse: bool) -> tuple[list[tuple[arb, arb]], arb]:
+        """List (p, q) of the outcomes but for e^{−need} of P, and bound that mass."""
         known, left_out = self.known(reverse, need)
         return [(p, q) for p, q, _ in known], left_out
 

@@ -183,6 +183,7 @@ class LaplaceLoss(SummedLoss):
         return (low + high + (high - low) / (2 * z - 1)) / 2
 
     def sample(self, a: float, far: float, need: float) -> Sample:
+        """Make nodes for orders a + it by Gauss's rule between both atoms."""
         return _sample(self, a, far, need, ctx.prec)
 
     # Proved in docs/proofs/losses.md, Lemma laplace-decay.
@@ -201,6 +202,7 @@ class LaplaceLoss(SummedLoss):
         return [*constants, (atoms, atoms / 2)] if self.gamma == 1 else constants
 
     def frequencies(self) -> list[arb]:
+        """List the losses of both atoms, at which F turns."""
         return [-self.largest(True), self.largest(False)]
 
     def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
@@ -254,9 +256,11 @@ class LaplaceLoss(SummedLoss):
         return -end if reverse else end
 
     def exact_largest(self, reverse: bool) -> Exact | None:
+        """Return s = Δ/b, unless the noise is sampled."""
         return self.shift if self.gamma == 1 else None
 
     def in_latex(self, write: Write) -> WrittenLaws:
+        """Write both Laplace laws, mixed where they are sampled."""
         on, off = laplaces(self.shift, write)
         return WrittenLaws(mixed(self.gamma, on, off, write), off)
 

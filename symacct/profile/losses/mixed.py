@@ -101,9 +101,11 @@ class MixedLoss(MixtureMoments, Part):
 
     @property
     def _members(self) -> list[Member]:
+        """Both losses with the logs of their weights."""
         return [(float(weight.log().mid()), 0.0, part) for weight, part in self._weighed()]
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the terms of a value, those of both losses."""
         return self.first.terms(line, need) + self.second.terms(line, need)
 
     # --- balls: what is proved
@@ -115,14 +117,17 @@ class MixedLoss(MixtureMoments, Part):
         return [first_share * x + second_share * y for x, y in values]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
+        """Bound log|F(a+is)| for s >= t by the weighed sum of both bounds."""
         bounds = (weight * part.decay(a, t, slack).exp() for weight, part in self._weighed())
         return sum(bounds, arb(0)).log()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """Compute D(y), the weighed sum of both."""
         values = (weight * part.hockey_stick(y, reverse) for weight, part in self._weighed())
         return sum(values, arb(0))
 
     def largest(self, reverse: bool) -> arb:
+        """Compute the larger of both largest losses."""
         return self.first.largest(reverse).max(self.second.largest(reverse))
 
     def in_latex(self, write: Write) -> WrittenLaws | None:

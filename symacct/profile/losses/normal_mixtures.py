@@ -243,6 +243,7 @@ class NormalMixtures(SummedLoss):
         return np.array(log_edges), heights
 
     def in_floats(self, reverse: bool, rare: float) -> float_laws.TailsInFloats | None:
+        """Give the law by tails in float64; None where densities are beyond its range."""
         return mixture_tails(self, reverse, rare)
 
     def log_decay(self, a: float, t: float) -> float:
@@ -254,12 +255,14 @@ class NormalMixtures(SummedLoss):
         return lowest if is_told else super().log_decay(a, t)
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the nodes of a value."""
         rule = _rule(self, line.a, line.h * line.last, need)
         return rule.last - rule.first + 1
 
     # --- balls: what is proved
 
     def sample(self, a: float, far: float, need: float) -> Sample:
+        """Make nodes for orders a + it by a trapezoidal sum."""
         return _sample(self, a, far, need, ctx.prec)
 
     def decay_constants(self, a: float, moment: arb) -> list[End]:

@@ -79,9 +79,11 @@ class PointwiseMaximum(ProfileOnly):
         return moments[best], variances[best]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """Compute D(y), the largest of the parts'."""
         return BALL.maximum(*(part.hockey_stick(y, reverse) for part in self.parts))
 
     def largest(self, reverse: bool) -> arb:
+        """Compute the largest loss of the parts."""
         return BALL.maximum(*(part.largest(reverse) for part in self.parts))
 
     def exact_largest(self, reverse: bool) -> Exact | None:

@@ -598,6 +598,7 @@ class SampledGaussian(Part):
         return float(BALL.number(self.gamma).log().mid())
 
     def in_floats(self, reverse: bool, rare: float) -> float_laws.TailsInFloats:
+        """Give the law by tails in float64, without laws that are rare."""
         return normal_tails(1 / self.variance, self.gamma, reverse, rare)
 
     def log_decay(self, a: float, t: float) -> float:
@@ -684,9 +685,11 @@ class SampledGaussian(Part):
         return SampledFrame(variance, BALL.number(self.gamma), BALL.number(1 - self.gamma), a)
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the nodes of a value, real or off the real line, whichever are fewer."""
         return _cheaper(self, line, need).terms
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """Compute F on a line of orders, by the rule of the fewer nodes."""
         return _cheaper(self, line, need).transform(self, line)
 
     def decay(self, a: float, t: float, slack: float) -> arb:
@@ -699,9 +702,11 @@ class SampledGaussian(Part):
         return self.frame(a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
 
     def frequencies(self) -> list[arb]:
+        """List log(1−γ), the least loss, at which F turns."""
         return [BALL.number(1 - self.gamma).log()]
 
     def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
+        """List the series that bound the amplitude of that turn beyond t."""
         return [self.frame(a).amplitude_bounds(t, length)]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
@@ -726,6 +731,7 @@ class SampledGaussian(Part):
         return -BALL.number(1 - self.gamma).log() if reverse else arb("inf")
 
     def in_latex(self, write: written_laws.Write) -> written_laws.WrittenLaws:
+        """Write (1−γ)N(0, σ²) + γN(1, σ²) and N(0, σ²)."""
         on, off = written_laws.normals(self.variance, write)
         return written_laws.WrittenLaws(written_laws.mixed(self.gamma, on, off, write), off)
 

@@ -105,9 +105,11 @@ class ShuffledLoss(ProfileOnly):
         return _table(self, ctx.prec).profile(y)
 
     def largest(self, reverse: bool) -> arb:
+        """Return the log ratio of the clones, either way round."""
         return BALL.number(self.clones.log_ratio)
 
     def exact_largest(self, reverse: bool) -> Exact:
+        """Return the log ratio of the clones, either way round."""
         return self.clones.log_ratio
 
     def mass_at_infinity(self, reverse: bool) -> Exact:

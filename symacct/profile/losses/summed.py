@@ -135,15 +135,18 @@ class SummedLoss(Part):
         return log_moment + float(np.interp(math.log(t), np.log(times), falls))
 
     def log_values(self, line: OrderLine) -> Floats:
+        """Estimate log F on a line of orders by nodes in float64."""
         log_weights, losses = _known(self, line.a)
         return log_turning(log_weights + line.a * losses, losses, line)
 
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Count the nodes of a value."""
         return len(self.sample(line.a, line.h * line.last, need).losses)
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """Compute F on a line of orders by the nodes, with their error."""
         sample = self.sample(line.a, line.h * line.last, need)
         return sums_on_a_line(sample.weights, sample.losses, line, sample.error)
 

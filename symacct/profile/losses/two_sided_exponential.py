@@ -59,15 +59,18 @@ class TwoSidedExponential(Part):
         return math.log(alpha * (alpha - 1) / sizes)
 
     def log_values(self, line: OrderLine) -> Floats:
+        """Compute log F on a line of orders in float64."""
         alpha, z = float(self.alpha), line.a + 1j * line.h * np.arange(line.last + 1)
         return np.asarray(math.log(alpha * (alpha - 1)) - np.log(alpha - z) - np.log(alpha - 1 + z))
 
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
+        """Return 1: a value is one quotient."""
         return 1
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """Compute F(z) = α(α−1)/((α−z)(α−1+z)) on a line of orders."""
         return [self._moment(acb(arb(line.a), arb(line.h) * n)) for n in line.nodes]
 
     def _moment(self, z: acb) -> acb:

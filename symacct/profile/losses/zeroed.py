@@ -65,6 +65,7 @@ class Zeroed(ProfileOnly):
         )
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
+        """Return 0: each outcome of one law is one of the other."""
         return Fraction(0)
 
 
@@ -138,10 +139,12 @@ class ZeroedBound(Zeroed):
         return gamma * by_both.min(self.one.hockey_stick(y, False))
 
     def without_record(self, y: arb) -> arb:
+        """Bound D_y of the exchanged laws by γH₁ at τ."""
         beyond = (1 + y.expm1() / BALL.number(self.gamma)).log()
         return BALL.number(self.gamma) * self.one.hockey_stick(beyond, False)
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Estimate log F and the variance of L by a sample of the pair two steps apart."""
         return self.two.sampled(self.gamma).float_moments(orders)
 
     def largest(self, reverse: bool) -> arb:
