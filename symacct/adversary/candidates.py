@@ -255,6 +255,7 @@ class ArrayCurve:
         )
 
     def __call__(self, alpha: Order) -> Number:
+        """Compute the curve's values at an order, kept from then on."""
         if alpha not in self._values:
             self._values[alpha] = self._value(alpha)
         return self._values[alpha]

@@ -331,6 +331,7 @@ class Germ:
         return _times(self.low, t).min(_ZERO), _times(self.high, t).max(_ZERO)
 
     def __add__(self, other: Germ) -> Germ:
+        """The sum, bounded by intervals times the larger of both powers of y."""
         power = max(self.power, other.power)
         if self._is_zero() or other._is_zero():
             return other if self._is_zero() else self
@@ -344,6 +345,7 @@ class Germ:
         return self + -other
 
     def __mul__(self, other: Germ) -> Germ:
+        """The product: powers add up, and the intervals' ends are multiplied."""
         ends = [_times(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
         low, high = ends[0], ends[0]
         for end in ends[1:]:

@@ -245,6 +245,7 @@ class Traced:
         return Traced(Op("power", (self.as_plain(), Num(Fraction(n)))), low=low)
 
     def __floor__(self) -> Traced:
+        """Write ⌊x⌋, as a number where both ends of x show it."""
         low, high = (math.floor(x) if math.isfinite(x) else x for x in (self.low, self.high))
         if low == high:
             return Traced.of(int(low))

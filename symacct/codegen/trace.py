@@ -102,6 +102,7 @@ class TracedCurve:
         self._derived: dict[str, dict[Any, Any]] = {}
 
     def __call__(self, alpha: Operand) -> Traced:
+        """Write the call of the curve's function at an order, its value at ∞ in full."""
         if isinstance(alpha, float) and alpha == INFINITY:
             return self.value("infinite")
         return Traced(Call(self.function_name(), Traced.of(alpha).as_plain()), low=0.0)

@@ -471,6 +471,7 @@ class RiskCalibration(Consecutive):
         ]
 
     def __str__(self) -> str:
+        """Write the parameter's values, and the risk beside its target."""
         relation = str(self.value.claim.adjacency).replace("either", "either relation")
         reached = f"{self.risk} {shown(self.value)} <= {shown(self.target)} under {relation}"
         return f"{self.symbol} = {self.values}\n  {reached}"

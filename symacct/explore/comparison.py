@@ -204,6 +204,7 @@ class Comparison(tuple[_R, ...]):
                 yield f"{row.name} does not answer: {reason.removeprefix(f'{row.name} ')}"
 
     def __repr__(self) -> str:
+        """Write the first rows that apply, and how many more there are."""
         lines = [f"<Comparison of {len(self)} rows: {', '.join(self.headers)}; {self.about}>"]
         lines += [" ".join(row.cells) for row in self if row.applies][:_REPR_ROWS]
         rest = len(self) - len(lines) + 1

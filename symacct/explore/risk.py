@@ -647,6 +647,7 @@ class Risk:
         return [(name, most) for name, most, _ in self.rows if isinstance(most, str)]
 
     def __str__(self) -> str:
+        """Write the table of risks, the relation, and each risk in a sentence."""
         lines = aligned(*self.cells)
         lines.append(f"relation: {about(self.node, self._relation)}")
         lines += map(wrapped, listed(self.words))

@@ -431,6 +431,7 @@ class Sweep(Sequence[Record]):
         return len(self._records)
 
     def __repr__(self) -> str:
+        """Write the first points, and how many more there are."""
         head = f"Sweep of {len(self):,} points over {', '.join(self.axes)}"
         lines = [f"<{'; '.join(filter(None, [head, self.about]))}>"]
         lines += map(self._line, self[:_REPR_ROWS])

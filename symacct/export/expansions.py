@@ -169,6 +169,7 @@ class Series:
     __rmul__ = __mul__
 
     def __truediv__(self, other: SeriesNumber) -> SeriesNumber:
+        """Divide by a series, or by a number."""
         if isinstance(other, Series):
             return self * other**-1
         return self.ctx.scale(self, 1 / expression(sympy.sympify(other)))
@@ -533,6 +534,7 @@ class Reciprocal:
         return other * self.inverse
 
     def __mul__(self, other: Taylor | Reciprocal) -> Reciprocal:
+        """Multiply with a number; a series has no proved remainder here, and raises Unproved."""
         if isinstance(other, arb_series | Reciprocal):
             raise Unproved
         return Reciprocal(self.inverse / other)
@@ -1366,6 +1368,7 @@ class Optimum:
     claim: Claim
 
     def __repr__(self) -> str:
+        """Write ε and δ, the order, the conversion, and what is less than this."""
         numbers = f"ε = {written(self.epsilon)}, δ = {written(self.delta)}"
         how = f"at order {written(self.alpha)}, {self.conversion} conversion"
         return f"Optimum: {numbers} {how}; {self.is_less}"

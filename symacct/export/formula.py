@@ -468,6 +468,7 @@ class Formula:
     theorems: tuple[Theorem, ...]
 
     def __str__(self) -> str:
+        """Write the formula at its order, and each name's definition on a line."""
         lines = [f"epsilon({'oo' if self.order == INFINITY else self.order}) = {self.expression}"]
         for definition in self.definitions:
             what = "stated by the user" if definition.expression is None else definition.expression

@@ -39,6 +39,7 @@ class Graph:
         return "\n".join([heading(self.root), *_tree(self.root, "", set())])
 
     def __repr__(self) -> str:
+        """Write the first lines of the tree, and how many more there are."""
         lines = str(self).splitlines()
         head, rest = lines[:_REPR_LINES], len(lines) - _REPR_LINES
         return "\n".join([*head, f"… and {rest:,} more lines"] if rest > 0 else head)

@@ -465,11 +465,13 @@ class Enclosure:
         return decimal if decimal <= to_fraction(self.upper) else None
 
     def __str__(self) -> str:
+        """The digits that both ends share, or the number itself where it is known."""
         if self.exactly is not None:
             return self.rounded()
         return format_shared(self.lower, self.upper, self.digits_asked)
 
     def __format__(self, spec: str) -> str:
+        """The number in a format of Python's, rounded to its safe side."""
         if not spec:
             return str(self)
         return safe_format(self.lower, self.upper, self._safe_kind, spec)
@@ -607,6 +609,7 @@ class Guarantee(GuaranteeQuestions):
     not_exact: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        """Refuse a lower bound by SoundnessError, and bring δ down to 1 at most."""
         if Kind.LOWER in (self.kind, self.claim.kind):
             raise SoundnessError("Guarantee: found a lower bound, which guarantees nothing")
         name = "epsilon" if isinstance(self.epsilon, Enclosure) else "delta"

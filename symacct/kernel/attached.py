@@ -25,6 +25,10 @@ class Question:
         self.kind, self.name, self.home = kind, name, home
 
     def __get__(self, owner: object, kind: type) -> Any:
+        """Open the module that answers, which puts its function in the place of this.
+
+        LookupError where it does not.
+        """
         import_module(f"symacct.{self.home}")
         answer = vars(self.kind)[self.name]
         if answer is self:

@@ -320,6 +320,7 @@ class Claim:
     certified: bool = True
 
     def __str__(self) -> str:
+        """The kind, the relation, the orders, the theorems, and whether it is uncertified."""
         names = ", ".join(self.theorems)
         trust = "" if self.certified else ", not certified"
         by = f" by {names}" if names else ""

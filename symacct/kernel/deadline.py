@@ -49,6 +49,7 @@ class _Deadline:
     seconds: float
 
     def __post_init__(self) -> None:
+        """Start the clocks, of the thread's processor time and of the wall."""
         self._of = _current_thread()
         self._began = time.monotonic()
         self._end = time.thread_time() + self.seconds
@@ -240,6 +241,7 @@ class _Task:
         self.done += count
 
     def __str__(self) -> str:
+        """What is done, how much of it, the seconds that it took, and the best answer so far."""
         share = "" if self.total is None else f" {self.done:,} of {self.total:,},"
         so_far = f"; so far {self.so_far}" if self.so_far else ""
         return f"{self.what}:{share} {time.monotonic() - self.started:.0f} s{so_far}"
@@ -258,6 +260,7 @@ class _Cell:
         self._handle: Any = None
 
     def __call__(self, line: str) -> None:
+        """Show a line in a notebook's cell, in the place of the line before."""
         content = {"text/plain": line}
         if self._handle is None:
             self._handle = self._display(content, raw=True, display_id=True)
@@ -272,6 +275,7 @@ class _Pipe:
         self._is_said = False
 
     def __call__(self, line: str) -> None:
+        """Print the first line alone, as what is written to a file stays."""
         if line and not self._is_said:
             self._is_said = True
             print(line, file=sys.stderr, flush=True)

@@ -170,6 +170,7 @@ class SymacctError(Exception):
         return super().__str__()
 
     def __str__(self) -> str:
+        """The place, what was found and needed, and the remedy, in one line."""
         where = f"{self.where}: " if self.where else ""
         remedy = f"; {self.remedy}" if self.remedy else ""
         return f"{where}{self.finding}{remedy}"

@@ -100,6 +100,7 @@ class cached_property(Generic[_V]):  # noqa: N801  # named as what it stands for
     @overload
     def __get__(self, owner: object, cls: type | None = None) -> _V: ...
     def __get__(self, owner: Any, cls: type | None = None) -> Any:
+        """Compute the value at the first access, and keep it in the owner's `__dict__`."""
         if owner is None:
             return self
         value = owner.__dict__[self.name] = self.compute(owner)
@@ -124,6 +125,7 @@ class Remembered(dict[Any, Any]):
     older: dict[Any, Any] = {}  # noqa: RUF012  # empty until a generation ends, never written to
 
     def __missing__(self, key: Hashable) -> Any:
+        """Look among the older values, and keep the one found there as a new one; else None."""
         value = self.older.pop(key, None)
         if value is not None:
             self[key] = value
@@ -174,6 +176,10 @@ class Interned:
     _kinds: ClassVar[dict[str, type[Any]]] = {}
 
     def __init_subclass__(cls, **options: object) -> None:
+        """Register a class with a constructor under its name, by which texts find it.
+
+        DomainError for the name of a class of the package.
+        """
         super().__init_subclass__(**options)
         name = cls.__name__
         if not _is_of_package(cls):

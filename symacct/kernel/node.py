@@ -103,6 +103,7 @@ class Counted(str):
     __slots__ = ()
 
     def __format__(self, noun: str) -> str:
+        """The number with a noun, in the plural but for 1."""
         if not noun:
             return str(self)
         return f"one {noun}" if self == "1" else f"{self} {noun}s"
@@ -583,6 +584,7 @@ class Mechanism(Node):
     is_finite_there = False
 
     def __init_subclass__(cls, **options: Any) -> None:
+        """Check that a leaf states what its curve needs, when its class is made."""
         super().__init_subclass__(**options)
         _refuse_second_curve(cls)
         if not cls.__dict__.keys() & {*_CURVE, "__new__"}:

@@ -321,6 +321,7 @@ class Theorem:
         return f"<Theorem {self.name} ({self.kind}) about {self.about}: {self.source}>"
 
     def __post_init__(self) -> None:
+        """Check what is stated, its status and its types; DomainError otherwise."""
         check_stated(f"theorem {self.name}", _REMEDIES, vars(self))
         check_status(f"theorem {self.name}", self.status)
         check_types(f"theorem {self.name}", _TYPES, _REMEDIES, vars(self))

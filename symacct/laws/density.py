@@ -118,6 +118,7 @@ class Density(Law):
     mass: Any = 1
 
     def __post_init__(self) -> None:
+        """Read the formula, and check that it is positive and has the stated mass."""
         formula, written = _formula(self.f)
         object.__setattr__(self, "f", text(written))
         object.__setattr__(self, "cuts", _checked_cuts(self.cuts))

@@ -463,6 +463,7 @@ class Bernoulli(Law, p=nonnegative):
     p: Any
 
     def __post_init__(self) -> None:
+        """Refuse a p above 1 by DomainError."""
         super().__post_init__()
         if self.p > 1:
             raise DomainError(f"Bernoulli, p: found {echo(self.p)}, needed 0 <= p <= 1")
@@ -676,6 +677,7 @@ class Uniform(Law, low=typed_value, high=typed_value):
     high: Any
 
     def __post_init__(self) -> None:
+        """Refuse an empty interval by DomainError."""
         super().__post_init__()
         if self.low >= self.high:
             raise DomainError(

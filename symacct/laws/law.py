@@ -258,11 +258,13 @@ class Law:
     domains: ClassVar[dict[str, Domain]] = {}
 
     def __init_subclass__(cls, **domains: Domain) -> None:
+        """Register a family under its name, with the domains of its parameters."""
         super().__init_subclass__()
         cls.domains = domains
         Law.families[cls.__name__] = cls
 
     def __post_init__(self) -> None:
+        """Bring each parameter to an exact number of its domain, or raise DomainError."""
         self._settle(
             **{
                 name: domain(getattr(self, name), f"{type(self).__name__}, {name}")

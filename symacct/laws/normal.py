@@ -59,6 +59,7 @@ class NormalMixture(Law, variance=positive):
     variance: Any
 
     def __post_init__(self) -> None:
+        """Refuse means that are not different, and weights that are no law, by DomainError."""
         super().__post_init__()
         means = _row(self.means, "NormalMixture, means")
         weights = _row(self.weights, "NormalMixture, weights")
@@ -141,6 +142,7 @@ class MultivariateNormal(Law):
     covariance: Any
 
     def __post_init__(self) -> None:
+        """Refuse a covariance that is not symmetric and positive definite by DomainError."""
         mean = _row(self.mean, "MultivariateNormal, mean")
         limits.check("outcomes", len(mean) ** 2, "MultivariateNormal, entries of the covariance")
         rows = parameters.ordered_members(

@@ -63,6 +63,7 @@ class Gaussian(Mechanism):
     is_of_vectors = True
 
     def __init_subclass__(cls, **stated: Any) -> None:
+        """Take from a subclass that changes anything what holds of plain Gaussian noise."""
         super().__init_subclass__(**stated)
         if all(name.startswith("__") and name != "__new__" for name in cls.__dict__):
             return  # a plain subclass is what its parent is

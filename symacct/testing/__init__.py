@@ -64,6 +64,7 @@ class Checked(int):
         return checked
 
     def __repr__(self) -> str:
+        """Write how many values were held to a truth, and how many digits that has."""
         known = f"up to a factor of {self.width:.6g}"
         if self.width < 1 + _CLOSE_SHARE:
             digits = _FLOAT_DIGITS if self.width == 1 else -math.ceil(math.log10(self.width - 1))

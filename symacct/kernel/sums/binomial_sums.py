@@ -199,11 +199,13 @@ class LinearExponent:
         return ExponentialSum([(1, self)])
 
     def __add__(self, other: object) -> Any:
+        """Add a number to the exponents at all orders."""
         if isinstance(other, int | arb):
             return LinearExponent(self.orders, self.a + other, self.d)
         return NotImplemented
 
     def __mul__(self, other: object) -> Any:
+        """Multiply the exponents at all orders by a number."""
         if isinstance(other, int | arb):
             return LinearExponent(self.orders, self.a * other, self.d * other)
         return NotImplemented
@@ -233,6 +235,7 @@ class ExponentialSum:
     m: Any = 1
 
     def __add__(self, other: object) -> Any:
+        """Add two sums, over the product of their denominators."""
         if isinstance(other, ExponentialSum):
             mine, theirs = self._times(other.m), other._times(self.m)
             return ExponentialSum(mine + theirs, self.m * other.m)
@@ -242,12 +245,14 @@ class ExponentialSum:
         return self + other * -1
 
     def __mul__(self, other: object) -> Any:
+        """Multiply by a number, or by one for each order."""
         factor = other.numbers() if isinstance(other, LinearExponent) else other
         if isinstance(factor, int | arb | np.ndarray):
             return ExponentialSum(self._times(factor), self.m)
         return NotImplemented
 
     def __truediv__(self, other: object) -> Any:
+        """Divide by a number, or by one for each order."""
         factor = other.numbers() if isinstance(other, LinearExponent) else other
         if isinstance(factor, int | arb | np.ndarray):
             return ExponentialSum(self.parts, self.m * factor)
