@@ -83,7 +83,10 @@ class TriangleSearch:
 
 @dataclass(frozen=True)
 class EquilateralSearch:
-    """The search for the largest order with the equilateral triangle worst has these constants."""
+    """The search for the largest order with the equilateral triangle worst has these constants.
+
+    They steer: at the order that is found it is proved.
+    """
 
     #: Bits of float64, in which the two ends are compared.
     bits: int = 53

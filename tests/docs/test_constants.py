@@ -31,7 +31,7 @@ RESTS = re.compile(
 #: Numbers of mathematics, which nobody changes.
 CONSTANT = re.compile(r"_?(?:ZERO|ONE|HALF|LOG_?2|LOG_ROOT)")
 #: A class of numbers that choose where an engine looks is named like this.
-STEERING = re.compile(r"\w*(?:Steering|Tuning|Schedule)")
+STEERING = re.compile(r"\w*(?:Steering|Tuning|Schedule|Search)")
 NUMBER = ast.Constant | ast.UnaryOp | ast.BinOp | ast.Tuple | ast.List | ast.Call | ast.Name
 
 
@@ -52,16 +52,15 @@ def numbers(text):
     """The line, the names and the comment of each constant of a module that is a number.
 
     Constants on lines next to each other share the comment above the first. The fields of a class
-    of steering numbers count as constants.
+    of steering numbers count as constants, and its docstring speaks of all of them.
     """
-    tree = ast.parse(text)
-    steering = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.ClassDef) and STEERING.fullmatch(node.name)
-    ]
-    for body in (tree.body, *(node.body for node in steering)):
-        yield from _numbers(text.splitlines(), body)
+    tree, lines = ast.parse(text), text.splitlines()
+    yield from _numbers(lines, tree.body)
+    for owner in tree.body:
+        if isinstance(owner, ast.ClassDef) and STEERING.fullmatch(owner.name):
+            of_all = ast.get_docstring(owner) or ""
+            for line, names, comment in _numbers(lines, owner.body):
+                yield line, names, f"{comment} {of_all}" if comment else ""
 
 
 def _numbers(lines, body):
@@ -105,6 +104,8 @@ def test_a_number_says_what_rests_on_it(file):
         ("#: They steer.\n_A = 1.0\n_B = 2**-3\n\n_C = Fraction(1, 3)\n", ["_C"]),
         ("#: Places of a panel.\n_A, _B = 8, np.linspace(0, 1, 9)\n", ["_A, _B"]),
         ("class _Tuning:\n    #: A share.\n    share: float = 0.5\n", ["share"]),
+        ("class _Tuning:\n    share: float = 0.5  # it steers\n", ["share"]),
+        ('class _Tuning:\n    """They steer."""\n\n    #: A share.\n    share: float = 0.5\n', []),
         ("class Record:\n    #: A share.\n    share: float = 0.5\n", []),
     ],
 )
