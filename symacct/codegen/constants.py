@@ -22,8 +22,10 @@ from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import text
 
 #: A constant is first asked for at this many bits, which double until both ends round to one float.
+#: It costs time alone.
 _FIRST_BITS = 128
-#: The comment beside a constant has its formula if that has at most this many characters.
+#: The comment beside a constant has its formula if that has at most this many characters. Only the
+#: comment rests on it.
 _LONGEST_TEXT = 60
 
 

@@ -42,9 +42,11 @@ from symacct.theory.amplification import wbk19
 # so a theorem written once for every arithmetic gives code in the log domain by itself.
 
 INFINITE = math.inf
-#: A power of a rational number up to this one is formed exactly.
+#: A power of a rational number up to this one is formed exactly. A larger one makes longer numbers
+#: in the text, and no result rests on it.
 _EXACT_POWER = 64
-#: A power up to this one is no reason to take logarithms.
+#: A power up to this one is no reason to take logarithms. The range of float64 rests on it: powers
+#: of larger ones overflow sooner.
 _PLAIN_POWER = 4
 ZERO, ONE = (Num(Fraction(n)) for n in (0, 1))
 
@@ -353,17 +355,22 @@ def _times(factor: Expr, log: Expr) -> Expr:
 #
 # What a theorem computes with it is an expression of code.
 
-#: C(n, k) is written out as a product up to this k.
+#: C(n, k) is written out as a product up to this k. Only the text rests on it, and the last digits.
 _SMALL_BINOMIAL = 3
-#: A Gauss–Legendre rule has this many nodes: its error on a piece is below 1e-16 of the value.
+#: A Gauss–Legendre rule has this many nodes: its error on a piece is below 1e-16 of the value. The
+#: digits of integrals rest on it: the code has no proof, and is measured.
 _NODES = 16
-#: What goes into a table is computed at this many bits, three times those that float64 keeps.
+#: What goes into a table is computed at this many bits, three times those that float64 keeps. The
+#: digits of tables rest on it.
 TABLE_BITS = 160
-#: A table of differences goes at most up to this order: each is an entry of the text.
+#: A table of differences goes at most up to this order: each is an entry of the text. Larger ones
+#: are refused.
 _LONGEST_TABLE = 10_000
-#: A sum over a grid has at most this many terms, for code with more of them is of no use.
+#: A sum over a grid has at most this many terms, for code with more of them is of no use. More are
+#: refused.
 MOST_TERMS = 200_000
 #: Errors of a sum over a grid in float64 are to be this many nats below its value: e^−50 is 2e-22.
+#: The digits of such sums rest on it: the code has no proof, and is measured.
 _FLOAT_NATS = 50
 
 

@@ -48,13 +48,17 @@ from symacct.version import __version__
 
 #: The margin stated is this many times the largest relative error found, which is no bound.
 _ERRORS_A_MARGIN = 8
-#: The margin is at least this relative error: other math libraries round differently.
+#: The margin is at least this relative error: other math libraries round differently, and what the
+#: code says of itself rests on it there.
 _SMALLEST_MARGIN = Fraction(1, 10**14)
-#: float64 is measured at whole orders up to this one, see `orders`.
+#: float64 is measured at whole orders up to this one, see `orders`. More take longer, and may find
+#: a larger error.
 _DENSE = 256
-#: Code for mpmath is measured at these decimal digits: as many as a float has, and many more.
+#: Code for mpmath is measured at these decimal digits: as many as a float has, and many more. The
+#: margin that is stated for mpmath rests on these.
 _MEASURED_DIGITS = (15, 50)
-#: mpmath is measured at this many times fewer orders, at each precision.
+#: mpmath is measured at this many times fewer orders, at each precision. It costs time: fewer
+#: points may miss a larger error.
 _FEWER_POINTS = 5
 #: Every language takes such a name: letters, digits, and single underscores between them.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
@@ -63,10 +67,11 @@ _INTERNAL_NAMES = re.compile(
     r"(alpha|x|last|top|total|weight|scale|value|known|mpf?|np|[a-z]+_\d+)$"
 )
 #: Code for mpmath is measured at about this many samples of the parameters left open, where the
-#: user names none.
+#: user names none. It costs time: fewer samples may miss a larger error.
 _FEW_SAMPLES = 3
 
-#: An accuracy lies between this and its inverse, for it is written as a float64 as well.
+#: An accuracy lies between this and its inverse, for it is written as a float64 as well. Others are
+#: refused.
 _TINY = Fraction(1, 10**300)
 
 

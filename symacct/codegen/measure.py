@@ -35,7 +35,8 @@ from symacct.kernel.parameters import By
 Names = dict[str, Number]
 Compiled = Callable[[Names], Number]
 
-#: A machine remembers at most this many values of calls, and then forgets all of them.
+#: A machine remembers at most this many values of calls, and then forgets all of them. It costs
+#: memory, and saves time.
 _MOST_VALUES = 10**6
 
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
@@ -274,11 +275,14 @@ def order_kind(alpha: Number) -> str:
 
 # --- the comparison
 
-#: Certified values have this many digits more than the accuracy that is measured.
+#: Certified values have this many digits more than the accuracy that is measured. The measured
+#: errors rest on it: of fewer digits they would be partly those of the truth.
 _SPARE_DIGITS = 8
-#: Multiples of the golden section spread evenly over [0, 1).
+#: Multiples of the golden section spread evenly over [0, 1). They choose where the code is
+#: measured, and no result rests on it.
 _GOLDEN = (math.sqrt(5) - 1) / 2
-#: Fractional orders are multiples of one over this: they are exact in float64.
+#: Fractional orders are multiples of one over this: they are exact in float64. The measured errors
+#: rest on it: other orders would be rounded first.
 _GRAIN = 2**20
 
 #: Parameters of these names are measured at these values where the user names none, and may be
@@ -290,19 +294,23 @@ _BOXES: dict[str, tuple[Fraction, ...]] = {
     **dict.fromkeys(("rho", "xi", "epsilon"), (Fraction(1, 1024), Fraction(1, 16), Fraction(2))),
 }
 #: Any other parameter is measured at these values, exact in float64, where the user names none.
-#: Outside of the first to the last, the code has no answer.
+#: Outside of the first to the last, the code has no answer. A wider box takes longer to measure.
 _USUAL_BOX = (Fraction(1, 2), Fraction(2), Fraction(128))
 
-#: About this many combinations of values are measured where the user names none.
+#: About this many combinations of values are measured where the user names none. More take longer,
+#: and may find a larger error.
 _USUAL_SAMPLES = 27
-#: A user may name values with at most this many combinations.
+#: A user may name values with at most this many combinations. More are refused.
 _MOST_SAMPLES = 1000
-#: This many points inside the box are measured beside the combinations.
+#: This many points inside the box are measured beside the combinations. More take longer, and may
+#: find a larger error.
 _INSIDE = 9
 
-#: Orders around the worst one are tried this many times.
+#: Orders around the worst one are tried this many times. More take longer, and may find a larger
+#: error.
 _REFINEMENTS = 3
-#: They are this far from it, up and down.
+#: They are this far from it, up and down. They choose where the code is measured, and no result
+#: rests on it.
 _NEIGHBOURS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 3, 5, 8)
 
 #: Code answers with a float, or an mpf.

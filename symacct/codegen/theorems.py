@@ -54,9 +54,11 @@ Term = Callable[[Traced], Operand]
 Rdp = Callable[[Traced], Traced]
 
 NO_ANSWER = Traced.of(math.nan)
-#: A condition on the order must hold by the size of its sides over this, for they are computed.
+#: A condition on the order must hold by the size of its sides over this, for they are computed. A
+#: smaller slack may be unsound where rounding decides.
 _CONDITION_SLACK = 10**12
-#: A hull in code has at most this many segments, one for each whole order of its table.
+#: A hull in code has at most this many segments, one for each whole order of its table. More are
+#: refused.
 _MOST_SEGMENTS = 4096
 
 #: A theorem of this name has a form for code, (ctx, eps, alpha, node, theorem) → ε′(α); all others

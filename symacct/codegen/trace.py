@@ -28,11 +28,14 @@ from symacct.mechanisms import Curve
 from symacct.operations import GroupPrivacy
 
 #: An expression has at most this many distinct parts, each of which becomes a function of the code.
+#: More are refused.
 _MOST_NODES = 500
 #: Parameters of these names lie below 1.
 _RATES = ("gamma", "p")
 #: A parameter without a value stands like this in an expression's text.
 _SYMBOL = re.compile(r"Symbol\('([^\W\d]\w*)'[^()]*\)")
+#: The float64 next to 1 and to 2 between them. The range of α in code of orders between 1 and 2
+#: rests on both.
 _ABOVE_ONE, _BELOW_TWO = math.nextafter(1.0, 2.0), math.nextafter(2.0, 1.0)
 ALPHA = Var("alpha")
 

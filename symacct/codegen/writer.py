@@ -21,7 +21,8 @@ from symacct.codegen.measure import Measured, box
 from symacct.codegen.trace import CLASSES, IN_WORDS, Function, Program
 from symacct.kernel.claims import Kind
 
-#: Text that is written binds so tightly: it is put in brackets where more is needed.
+#: Text that is written binds so tightly: it is put in brackets where more is needed. The meaning of
+#: the text rests on their order.
 SUM, PRODUCT, UNARY, ATOM = 1, 2, 3, 4
 #: These operations are written by a sign between their arguments.
 INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
@@ -344,6 +345,7 @@ def _fixed(e: ir.Expr, index: str) -> Iterator[ir.Expr]:
 # The facts of the header, the parts of the runtime that are used, constants.
 
 #: A line of the header has at most this many characters: with a comment's sign it is below 100.
+#: Only the text rests on it.
 _WIDTH = 96
 
 

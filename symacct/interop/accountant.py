@@ -50,10 +50,12 @@ if TYPE_CHECKING:
 # --- every event, by the smallest number that is proved
 
 #: An answer has this many significant digits before it is rounded up to a float, which has no more.
+#: It is rounded up, so that any number is sound.
 _DIGITS = 16
 #: dp_accounting lists these orders.
 LISTED = (*(1 + Fraction(x, 10) for x in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
-#: Most curves that are finite at all are finite at this order: no loss is infinite then.
+#: Most curves that are finite at all are finite at this order: no loss is infinite then, and δ(∞)
+#: is 0. Of another curve δ(∞) is bounded at `_FAR_EPSILON`, so that any order above 1 is sound.
 _LOW_ORDER = 2
 #: This ε, in nats, is asked in the place of ∞: its δ is above that of ∞, so it stays a bound.
 _FAR_EPSILON = 1000
@@ -278,9 +280,11 @@ _RELATIONS: dict[str, tuple[str, ...]] = {
     "SampledWithoutReplacementDpEvent": ("replace_one",),
     "SingleEpochTreeAggregationDpEvent": ("zero_out",),
 }
-#: It joins the whole orders of Theorem 27 by chords up to this one, the last that it lists.
+#: It joins the whole orders of Theorem 27 by chords up to this one, the last that it lists. Any is
+#: sound: chords of fewer orders bound less sharply.
 _LAST_CHORD_ORDER = 1024
-#: Bounds are rounded up to this many significant digits, which float64 leaves of its formulas.
+#: Bounds are rounded up to this many significant digits, which float64 leaves of its formulas. They
+#: are what the other accountant prints, and no proof.
 _FORMULA_DIGITS = 14
 
 

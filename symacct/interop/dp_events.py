@@ -210,9 +210,11 @@ def mixture_parts(node: Node) -> tuple[float, list[float], list[float]] | None:
 
 # --- numbers of runs by their mean, as other accountants state them, and by γ
 
-#: Balls for e^ε and for the mean of a number of runs have this many bits.
+#: Balls for e^ε and for the mean of a number of runs have this many bits. Ends are rounded to what
+#: costs more, so that any number is sound.
 _BITS = 128
-#: γ is found to this share of it, and rounded down: more runs are more likely then.
+#: γ is found to this share of it, and rounded down: more runs are more likely then. Any share is
+#: sound: a larger one costs more privacy.
 _GAMMA_SHARE = Fraction(1, 2**60)
 
 
@@ -251,7 +253,8 @@ def gamma_of_mean(eta: Fraction, expected: Fraction) -> Fraction:
 
 # --- events to nodes
 
-#: Nothing is hidden: the outcome tells which of the two datasets it was.
+#: The outcome tells which of the two datasets it was. An event without noise is read as this pair:
+#: its ε is ∞, and no smaller bound would be sound.
 NO_PRIVACY = DistributionPair([1, 0], [0, 1])
 
 

@@ -33,13 +33,17 @@ ORDERS = ("1.00000001", "1.01", "1.5", "2", "2.5", "3", "8", "10.5", "64", "256.
 DELTAS = ("1e-5", "1e-8")
 #: δ(ε) is held to it at these ε, in nats.
 EPSILONS = ("0.1", "1")
-#: A truth has this many significant digits, some more than a float64 has.
+#: A truth has this many significant digits, some more than a float64 has. What is held to it rests
+#: on its ends, which are proved for any number.
 _DIGITS = 20
-#: The width of a truth is told in digits where its two ends differ by less than this share.
+#: The width of a truth is told in digits where its two ends differ by less than this share. Only a
+#: text rests on it.
 _CLOSE_SHARE = 1e-3
-#: A truth whose ends no float64 tells apart is said to be known to this many digits.
+#: A truth whose ends no float64 tells apart is said to be known to this many digits. Only a text
+#: rests on it.
 _FLOAT_DIGITS = 15
-#: An exact profile is asked to this many significant digits, as far as a float64 goes.
+#: An exact profile is asked to this many significant digits, as far as a float64 goes. Its ends are
+#: proved for any number: more take longer.
 _PROFILE_DIGITS = 14
 
 

@@ -12,14 +12,20 @@ PACKAGE = Path(symacct.__file__).parent
 #: The layers that compute. In the others a number says how much is shown, drawn or asked.
 COMPUTING = (
     "accountant",
+    "adversary",
     "analysis",
     "baselines",
+    "codegen",
+    "evidence",
+    "interop",
     "kernel",
     "laws",
     "mechanisms",
     "operations",
     "profile",
+    "testing",
     "theory",
+    "verify/judging",
 )
 FILES = sorted(file for layer in COMPUTING for file in (PACKAGE / layer).glob("**/*.py"))
 #: Who changes a number needs to know whether a proof rests on it, or only time, or what is shown.

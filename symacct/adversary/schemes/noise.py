@@ -30,7 +30,7 @@ from symacct.mechanisms import DistributionPair, Gaussian, Laplace, ScalarGaussi
 # Q is a sum over a grid for the search, and flint's integral with proved tails for the proof:
 # nothing of symacct.analysis.densities.
 
-#: The search sums an expectation under Gaussian noise over a grid of this many points.
+#: The search sums an expectation under Gaussian noise over a grid of this many points. It steers.
 _GRID_POINTS = 1200
 
 

@@ -142,13 +142,16 @@ def comment(text: str) -> str:
 #
 # Nothing rests on a number found here: Coq works all of it out again, and fails where one is wrong.
 
-#: Balls have this many bits before they are rounded up to the short numbers that Coq is told.
+#: Balls have this many bits before they are rounded up to the short numbers that Coq is told. Coq
+#: proves the rounded numbers: of fewer bits they are larger.
 _BITS = 512
-#: ε(α) has this many significant digits before it is rounded up.
+#: ε(α) has this many significant digits before it is rounded up. Any number is sound: of fewer the
+#: bound is larger.
 _DIGITS = 60
 #: Beyond this shift in units of the noise Coq's integrals take minutes, so a sum is written.
 _STEEPEST_SHIFT = Fraction(5, 2)
-#: An order is tried with fewer decimals than this, before it is taken as it is.
+#: An order is tried with fewer decimals than this, before it is taken as it is. Any order has a
+#: proof: a shorter one is quicker for Coq.
 _PLACES = 12
 #: Each conversion adds this to a curve, by its name in coq/FiniteLaws.v.
 CONVERSIONS: dict[str, Callable[[arb, arb], arb]] = {
@@ -241,9 +244,10 @@ class Spending:
 #
 # The three forms of a file for Coq: a sum at a whole order, integrals, and finite laws alone.
 
-#: A sum over orders has at most this many terms, which Coq sees in half a minute.
+#: A sum over orders has at most this many terms, which Coq sees in half a minute. More are refused.
 LONGEST_SUM = 256
-#: Integrals of up to this relative width in bits are found with the processor's own numbers.
+#: Integrals of up to this relative width in bits are found with the processor's own numbers. It
+#: costs time alone: wider ones take Coq's own numbers.
 _DOUBLE_BITS = 42
 _ON_PAPERS = """It rests on the theorems of papers that [published] in coq/Published.v lists, and on
    the axioms of Coq's real numbers and machine integers."""

@@ -66,7 +66,8 @@ def certificate(guarantee: Guarantee) -> dict[str, Any]:
 #
 # How a certificate is written: a form is a function from a guarantee to the text of a file.
 
-#: A number for Coq has at most this many significant digits: its integral then takes a minute.
+#: A number for Coq has at most this many significant digits: its integral then takes a minute. More
+#: would take longer.
 _COQ_DIGITS = 9
 
 

@@ -41,7 +41,8 @@ _WHAT_THERE_IS = (
 )
 #: An error shows at most this many characters of an expression.
 _LONGEST = 400
-#: A number has at most this many characters, which is how many the checker reads.
+#: A number has at most this many characters, which is how many the checker reads. A longer one is
+#: refused.
 _MOST_DIGITS = 400
 
 

@@ -208,11 +208,13 @@ def _lowest(f: Callable[[float], float]) -> float:
 
 # --- the proof
 
-#: A sum over answers has at most this many terms.
+#: A sum over answers has at most this many terms. More are refused, as the checker would take
+#: minutes.
 _MOST_TERMS = 20_000
 #: Floats that choose a contour are between these: the least and the largest normal one.
 _FLOATS = sys.float_info.min, sys.float_info.max
-#: The profile is computed to this many digits more than are claimed.
+#: The profile is computed to this many digits more than are claimed. Where they are too few, no
+#: certificate is proved and an error is raised.
 _MORE_DIGITS = 8
 
 

@@ -40,15 +40,19 @@ SAMPLED = {
 }
 #: Each conversion rests on this theorem.
 CONVERSIONS = {"classic": "MIR17-P3", "improved": "CKS20-P12", "optimal": "ALCKS21"}
-#: The number asked for is claimed to at most this many significant digits.
+#: The number asked for is claimed to at most this many significant digits. Any number is sound:
+#: more make certificates longer.
 CLAIMED_DIGITS = 12
-#: A part's ε(α) is rounded up to this many significant digits.
+#: A part's ε(α) is rounded up to this many significant digits. Any number is sound: of fewer the
+#: bound is larger.
 _BOUND_DIGITS = 22
 #: The place whose tangent proves the optimal conversion has this many digits.
 _PLACE_DIGITS = 40
-#: The logarithm of a moment is at most this: the checker computes no larger one.
+#: The logarithm of a moment is at most this: the checker computes no larger one. A larger one is
+#: refused.
 _LARGEST_LOG_MOMENT = 2_000_000
-#: A conversion is evaluated in balls of this many bits, before its digits are cut.
+#: A conversion is evaluated in balls of this many bits, before its digits are cut. Any number is
+#: sound, as digits are cut to the safe side.
 _BITS = 256
 
 

@@ -29,10 +29,10 @@ from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplac
 #: The two ends of what encloses a number, exact.
 Ends: TypeAlias = tuple[Fraction, Fraction]
 
-#: An end has this many significant digits.
+#: An end has this many significant digits. Published files rest on it.
 DIGITS = 30
-#: A number is asked to so many digits, until thirty are decided; one that the last do not tell from
-#: a decimal of thirty digits is taken to be it.
+#: A number is asked to so many digits, until thirty are decided. One that the last do not tell from
+#: a decimal of thirty digits has the units on either side of that as its ends, which are proved.
 TRIES = (36, 60, 100)
 #: An enclosure whose ends differ by more than this share decides nothing at the last try.
 _EQUAL_SHARE = Fraction(1, 10**60)

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 # Draws that any machine makes the same: SHA-256 of a key and a counter, and no logarithm.
 
 _T = TypeVar("_T")
-#: A double with all of its 53 bits is drawn by this many decimal digits.
+#: A double with all of its 53 bits is drawn by this many decimal digits. Published files rest on
+#: it.
 _FULL_DIGITS = 18
 
 

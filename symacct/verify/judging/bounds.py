@@ -13,7 +13,7 @@ from symacct.kernel.answer import Enclosure, nearest_float, rational_text, to_fr
 #: An end of an interval: an exact fraction, or the float ∞; never another float.
 Bound = Fraction | float
 #: log₂ of the largest finite end, and −log₂ of the smallest positive one. It only keeps fractions
-#: short: any number above 1075 holds all that a float64 can be compared with.
+#: short, which saves time: any number above 1075 holds all that a float64 can be compared with.
 _EXPONENT = 4096
 _SMALL = Fraction(1, 2**_EXPONENT)
 _LARGE = Fraction(2**_EXPONENT)
@@ -88,6 +88,7 @@ def decimal_text(x: Bound, up: bool, digits: int = 20) -> str:
 
 
 #: A share of the truth by which a value is off is itself written where it is smaller than this.
+#: Only a sentence rests on it.
 _NEAR = 1e-5
 
 

@@ -17,7 +17,8 @@ from symacct.verify.peer.protocol import Answer, Ask
 # --- how the numbers are written
 
 
-#: Distinct numbers that a form is stated of at the least; fewer may be of one form by chance.
+#: Distinct numbers that a form is stated of at the least; fewer may be of one form by chance. Only
+#: an explanation rests on it, and no verdict.
 _ENOUGH_NUMBERS = 12
 #: Significant digits that numbers "printed with … digits" have at the most: a peer whose numbers
 #: have more is not taken to round what it prints.
@@ -78,9 +79,11 @@ def _digits(value: Fraction) -> int:
 
 # --- one factor between all answers of a kind and the truth
 
-#: Answers beside an exact truth that a factor is stated of at the least.
+#: Answers beside an exact truth that a factor is stated of at the least. Only an explanation rests
+#: on it, and no verdict.
 _ENOUGH_RATIOS = 5
 #: Relative distance up to which two factors are one, and up to which a factor is 1, which is none.
+#: Only an explanation rests on it, and no verdict.
 _ALIKE = 1e-6
 #: Factors with a name, logarithms to another base, and the words that follow the factor.
 _NAMED = {

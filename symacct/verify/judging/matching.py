@@ -17,6 +17,7 @@ from symacct.verify.peer.protocol import Ask, AskedPart
 
 #: Relative distance up to which two float64 computations of one formula are taken for the same: a
 #: larger one lets a formula fit by chance, a smaller one misses sums that were rounded on the way.
+#: Whether an answer passes for a proved bound that its peer names rests on it.
 SAME = Fraction(1, 10**9)
 
 

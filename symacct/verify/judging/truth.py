@@ -50,11 +50,13 @@ _LARGEST_ORDER, _FIXED_SIZE_ORDER = 4096, 256
 _PROFILE_SIZE = 2**28
 #: Digits, and the limit `contour` in bits, of a lower bound of ε or δ.
 _LOWER_DIGITS, _LOWER_SIZE = 5, 2**24
-#: Bits of 1 − e^{−ε}(1 − δ), far more than a float64 has.
+#: Bits of 1 − e^{−ε}(1 − δ), far more than a float64 has. Verdicts on an advantage rest on it: any
+#: number is sound.
 _BITS = 120
 #: The names of the symbols for the rate and for the number of runs that are asked for.
 _RATE, _COUNT = "gamma", "n"
-#: Digits of a noise or rate, between two neighbours of so many; and those of ρ and μ.
+#: Digits of a noise or rate, between two neighbours of so many; and those of ρ and μ. More take
+#: longer, and leave fewer answers undecided.
 _NOISE_DIGITS, _SEARCHED = 7, 12
 #: How what the accountant has no method for is asked of a node.
 _OTHERS: dict[str, Callable[..., Any]] = {

@@ -80,13 +80,17 @@ ALLOWANCE = Fraction(1, 10**9)
 #: factor on. It plays no part in what is unsound.
 LOOSE = Fraction(101, 100)
 #: ε is a difference of terms of size ten and more: rounding them moves it by this, in nats.
+#: Verdicts rest on it: a larger one lets unsound answers pass, a smaller one makes rounding a
+#: finding.
 _CANCELLED = Fraction(1, 10**13)
-#: Seconds of the peer's work from which on an answer is called slow: most take milliseconds.
+#: Seconds of the peer's work from which on an answer is called slow: most take milliseconds. Only
+#: that verdict rests on it.
 _SLOW_SECONDS = 2.0
 #: Added to a loose δ and to its truth before their ratio ranks it: a smaller δ matters to nobody.
+#: Only the order of findings rests on it.
 _NO_DELTA = Fraction(1, 10**12)
 #: Below it float64 has few digits or none: of a truth that small no answer is too small, but for a
-#: negative one, and no ε or δ that small is loose.
+#: negative one, and no ε or δ that small is loose. Verdicts rest on it.
 _TINY = Fraction(1, 2**1000)
 _OVERSPENT = "this is more than the ε and δ allow"
 #: Of an answer that no order gives by the conversion, and that is no less than the truth.
