@@ -217,7 +217,7 @@ def single(
         kept[:, k - low] += mass, moment, 1
     under = Below(low, kept[0], kept[1], _FEW + int(kept[2].max()))
     over = Above(first, masses, *ends, _FEW + int(counts.max()))
-    return _without_tiny(over, log_start, step), _told(under)
+    return _without_tiny(over, log_start, step), _without_light(under)
 
 
 def check_nodes(count: float) -> None:
@@ -349,11 +349,11 @@ def _sum_above(a: Above, b: Above, step: float, finer: int) -> Above:
                 kept = slice(place, place + len(inner))
                 masses[at % finer, to : to + len(inner)] += larger.masses[kept] * inner
     zero = max(a.zero * b.zero, _TINY) if a.zero and b.zero else 0.0
-    for one, other in ((a, b), (b, a)):
+    for law, other in ((a, b), (b, a)):
         if other.zero:
             # Half of a mass goes to twice its place or beyond, and as much as all of it to 0.
-            place = one.first - low + int(shares.node[0]) // finer + 1
-            alone = one.masses * other.zero
+            place = law.first - low + int(shares.node[0]) // finer + 1
+            alone = law.masses * other.zero
             before = min(max(-place, 0), len(alone))
             masses[0, 0] += float(alone[:before].sum()) * _RAISED / 2
             masses[0, place + before : place + len(alone)] += alone[before:] / 2
@@ -481,12 +481,12 @@ def _cut_below(law: Below, rare: float) -> Below:
     first = int(np.count_nonzero(np.cumsum(law.masses) < rare))
     last = int(np.count_nonzero(np.cumsum(law.moments[::-1]) >= rare))
     if last <= first:
-        return _told(law)
+        return _without_light(law)
     kept = slice(first, last)
-    return _told(Below(law.first + first, law.masses[kept], law.moments[kept], law.units))
+    return _without_light(Below(law.first + first, law.masses[kept], law.moments[kept], law.units))
 
 
-def _told(law: Below) -> Below:
+def _without_light(law: Below) -> Below:
     """Leave out groups whose mass or moment is too small for products, but for one at 0."""
     kept = (law.masses >= _TINY) & ((law.moments >= _TINY) | (law.moments == 0))
     return Below(

@@ -94,27 +94,29 @@ def calibrate_thresholded(
         )
     digits = parameters.digits(digits)
 
-    def least(one: Node, most: Fraction, digits: int) -> Fraction:
-        return least_threshold(one, most, sums, moved, strict, digits)
+    def threshold_of(summed: Node, most: Fraction, digits: int) -> Fraction:
+        """The threshold that keys of one user pass with probability at most `most`."""
+        return least_threshold(summed, most, sums, moved, strict, digits)
 
     def at(share: Fraction, digits: int) -> tuple[Node, Fraction]:
         """The noise and the threshold for this share of δ."""
         deadline.check()
         m = Failing(noise_of_keys(noise, sums, moved), share * total)
         scale = calibrate(m, target, total, digits=digits, conversion=conversion).meets
-        one = noise.subs(dict.fromkeys(symbols, scale))
-        return one, least(one, share * total, digits)
+        summed = noise.subs(dict.fromkeys(symbols, scale))
+        return summed, threshold_of(summed, share * total, digits)
 
     if not symbols:
         left = _left(noise_of_keys(noise, sums, moved), target, total, conversion)
-        one, tau = noise, least(noise, left, digits)
+        summed, tau = noise, threshold_of(noise, left, digits)
     elif share is None:
         part = _least(lambda share: at(share, min(digits, _FEW_DIGITS))[1])
-        one, tau = at(part, digits)
+        summed, tau = at(part, digits)
     else:
-        one, tau = at(rational(probability(share, f"{_NAME}, share"), f"{_NAME}, share"), digits)
-    m = thresholded(one, tau, sums, moved, strict)
-    return ThresholdCalibration(one, tau, m, m.epsilon(total, digits, conversion))
+        given = rational(probability(share, f"{_NAME}, share"), f"{_NAME}, share")
+        summed, tau = at(given, digits)
+    m = thresholded(summed, tau, sums, moved, strict)
+    return ThresholdCalibration(summed, tau, m, m.epsilon(total, digits, conversion))
 
 
 def _left(m: Node, epsilon: Fraction, delta: Fraction, conversion: str) -> Fraction:

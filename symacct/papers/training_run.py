@@ -186,7 +186,7 @@ class TrainingRun:
 
     @property
     def _steps(self) -> int:
-        """So many batches are taken in all, in one run."""
+        """The number of batches that one run takes in all."""
         (n, batch), times = self._size, self._drawn
         if self.sampling == "balls_and_bins":  # whole epochs, k of ⌊kn/B⌋ batches together
             passes = whole_passes(n, batch, self.epochs, self.steps, self.sampling, times)

@@ -154,7 +154,7 @@ def _any_order(chance: Chance) -> str:
 
 
 def curves_alone(name: str) -> Iterator[Recipe]:
-    """A mechanism by itself."""
+    """Yield recipes of questions about one mechanism by itself, at each class of orders."""
     base = BASES[name]
     for order, count in _ALONE.items():
         yield Recipe((order,), count, _ask(base, order))
