@@ -952,7 +952,8 @@ def _far_laplace(
     return ctx.exp(order * sympy.log(m)) * total
 
 
-#: This many terms beyond those asked for are looked at, until the leading one is found.
+#: This many terms beyond those asked for are looked at, until the leading one is found. More take
+#: longer before NoSeriesError.
 _MORE_TERMS = 8
 #: The O of a series that is exactly 0 has this exponent.
 _EXACT = 10**9

@@ -36,8 +36,8 @@ _FIRST_BITS = 256
 #: Nats by which the first window of whole numbers that are summed reaches. Where they are too few,
 #: twice as many are taken. It costs time alone.
 _FIRST_NATS = 64.0
-#: A tail that is bounded by 2^−_NO_BITS is not summed: beside it the least d is large. It costs
-#: time: the bound stands for the tail.
+#: A tail that is bounded by 2^−4096 is not summed: a probability of failing is rounded up to
+#: 10^−300 or more. It costs time: the bound stands for the tail.
 _NO_BITS = 4096
 #: What of a tail is not summed is a share of at most 2^−_REST_BITS of it. It is bounded, and added.
 #: It has to be more than `_DIGITS` in bits, or no chance has its digits and all are taken for 1.

@@ -309,7 +309,6 @@ _BEST_BITS = 64
 #: A bracket of the least ratio is halved so often at most, and then so often more, to be nearer.
 #: More take longer.
 _HALVINGS, _MORE_HALVINGS = 200, 16
-#: It steers.
 #: The golden section of an interval, in float64. It steers.
 _GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 #: Events of probability below e^{−fall} of one K are left out, for one of these falls in nats. Each

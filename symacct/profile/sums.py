@@ -227,9 +227,9 @@ def _gathered(weights: list[arb], losses: list[arb], line: OrderLine, cells: Cel
         powers = [x * y for x, y in zip(powers, away, strict=True)]
     values = []
     for n, row in zip(line.nodes, zip(*rows, strict=True), strict=True):
-        value, turn = acb(0), acb(0, h * n)
+        value, it = acb(0), acb(0, h * n)
         for k in reversed(range(cells.moments)):
-            value = row[k] + value * turn / (k + 1)
+            value = row[k] + value * it / (k + 1)
         values.append(value + disc)
     return values
 
