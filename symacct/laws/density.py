@@ -83,7 +83,7 @@ def _log_mass(kernel: Kernel, bits: int) -> Any:
 # A law given by the formula of its density.
 
 #: Bits to which the integral of a density is compared with the mass that is stated: 30 digits. A
-#: law whose mass is another one by more than that is refused.
+#: law whose mass is proved to be another one is refused.
 _CHECK_BITS = 100
 #: The most operations of a formula, so that multiplying it out stays small. More are refused: it
 #: saves time.

@@ -31,7 +31,7 @@ _MOST_PARTIES = 10**9
 #: and the bound is the larger.
 _WIDEST_DEVIATION = 100.0
 #: The middle of P^αQ^{1−α} may be this many standard deviations away: e^{−312} takes 450 bits.
-#: Farther ones are refused, or left to the bound.
+#: Farther ones are refused by LimitError.
 _FARTHEST_DEVIATIONS = 25.0
 #: Bits of a mass beyond those that are asked, for the roundings of its sum. Where they are too few,
 #: the ball is wider.

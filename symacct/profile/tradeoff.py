@@ -35,8 +35,8 @@ from symacct.profile.solve import CompositionProfile
 # H(x) = ∫(p − xq)₊ is convex in x and falls by at most 1 for 1, so what is asked is the largest
 # value of a concave function. Lines through its values bound it between them and beyond.
 
-#: An answer has so many bits less than flint's precision: balls lose about as many. Of fewer spared
-#: ones more answers are refused.
+#: An answer has so many bits less than flint's precision, as balls lose some. Where fewer are
+#: spared, more answers are refused.
 _SPARE_BITS = 24
 #: The search ends with a PrecisionError at so many points, or at slopes of so many octaves. They
 #: cost time.

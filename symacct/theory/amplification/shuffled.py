@@ -42,7 +42,8 @@ from symacct.operations.shuffled import Shuffled
 # --- clones
 
 #: Of any pure randomizer, total variations within this share of the largest have one pair. Each
-#: pair is proved for its range (Lemma three-clones): a larger share is quicker, and its ε larger.
+#: pair is proved for its range (Lemma ranges-of-variation): a larger share is quicker, and its ε
+#: larger.
 _NEAREST = Fraction(1, 500)
 #: Each range of total variations, from the largest one down, takes this share of the third kind of
 #: clones at its upper end: little where that end is about the worst. Any shares are sound: they
