@@ -226,6 +226,7 @@ class Filter(Adaptive):
 
     @classmethod
     def _forms(cls) -> tuple[set[str], ...]:
+        """The sets of arguments that a filter has in JSON: for (ε, δ), or for ρ."""
         return {"epsilon", "delta", "orders", "spent"}, {"rho", "spent"}
 
     def _arguments(self) -> dict[str, Any]:

@@ -146,6 +146,7 @@ class _OneSided(OneRecord):
     name = "Poisson, one direction of the curve"
 
     def base(self, c: Candidates) -> list[Pair]:
+        """List P against Q alone."""
         return [self.pair(c)]
 
 

@@ -619,16 +619,20 @@ class DigitsArithmetic(CodeArithmetic):
     """
 
     def threshold(self, value: Traced, upwards: bool) -> Traced:
+        """The number as it is: code in mpmath compares at its own precision."""
         return value
 
     def grid_nats(self) -> Traced:
+        """Write the nats that the precision of the moment asks of a grid."""
         return Traced(Op("log_precision", ()), low=1.0)
 
     def integral(self, value: Callable[[Traced], Traced], pieces: Traced) -> Traced:
+        """Write the integral over [0, 1] by the runtime's quadrature on pieces."""
         with self.index() as (name, z):
             return logged(UnitIntegral(name, pieces.as_plain(), value(z).as_log()))
 
     def differences(self, eps: CodeCurve, reach: int) -> Callable[[Traced], Traced]:
+        """l ↦ log B(l) by the runtime, from the curve's function."""
         name = eps.function_name()
         return lambda l: logged(Difference(name, l.as_plain()))
 

@@ -165,9 +165,11 @@ class FloatMachine(Machine):
         self.tables = program.tables
 
     def number(self, value: Exact | float) -> float:
+        """The number in float64."""
         return float(value)
 
     def entry(self, table: str, index: float) -> float:
+        """The entry of a table."""
         return self.tables[table][int(index)]
 
     def sum(self, e: ir.RatioSum) -> Compiled:
@@ -216,9 +218,11 @@ class DigitsMachine(Machine):
         return super()._compile(e)
 
     def question(self, name: str, alpha: Number) -> tuple[object, ...]:
+        """The curve, the order and the precision, by which values are remembered."""
         return name, alpha, digits.mp.prec
 
     def entry(self, table: str, index: Number) -> Number:
+        """The entry of a table, computed at the precision of the moment."""
         return self.compiled(self.program.tables[table][int(index)])(self._point)
 
     def sum(self, e: ir.RatioSum) -> Compiled:

@@ -396,6 +396,7 @@ class _RunTarget(Target):
         self.is_whole = False
 
     def at(self, value: Fraction) -> Node:
+        """The training run with this noise multiplier."""
         return dp_sgd(noise_multiplier=value, **self.run)
 
 

@@ -304,9 +304,11 @@ class _FiniteSide(_Side):
         self._terms = cache(lambda l: [w * s**l for s, w in self.weights])
 
     def sign(self, l: int) -> int | None:
+        """The sign of χ^l, 1 where it is ∞."""
         return 1 if self.infinite else super().sign(l)
 
     def chi(self, l: int, bits: int) -> arb:
+        """Compute χ^l exactly, as a sum of fractions."""
         return BALL.number(sum(self._terms(l), Fraction(0)))
 
     def stays_nonnegative(self, l: int) -> bool:
@@ -418,6 +420,7 @@ class _AttainingSide(_Side):
         return 1 if chi.lower > 0 else -1 if chi.upper < 0 else 0
 
     def value(self, l: int) -> Enclosure:
+        """Enclose χ^l by the pair that attains the curve."""
         return self._chi(l)
 
 

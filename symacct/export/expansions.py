@@ -319,15 +319,19 @@ class SeriesArithmetic(SymbolicArithmetic):
     # --- functions
 
     def exp(self, x: SeriesNumber) -> SeriesNumber:
+        """e^x of a series or a number."""
         return x.exp() if isinstance(x, Series) else super().exp(x)
 
     def expm1(self, x: SeriesNumber) -> SeriesNumber:
+        """e^x − 1 of a series or a number."""
         return x.exp() - 1 if isinstance(x, Series) else super().expm1(x)
 
     def log(self, x: SeriesNumber) -> SeriesNumber:
+        """log x of a series or a number."""
         return x.log() if isinstance(x, Series) else super().log(x)
 
     def log1p(self, x: SeriesNumber) -> SeriesNumber:
+        """log(1 + x) of a series or a number."""
         return (1 + x).log() if isinstance(x, Series) else super().log1p(x)
 
     def sqrt(self, x: SeriesNumber) -> SeriesNumber:
@@ -373,17 +377,21 @@ class SeriesArithmetic(SymbolicArithmetic):
         return total
 
     def is_zero(self, x: SeriesNumber) -> bool:
+        """Is it the number 0? A series is not, whatever its terms."""
         return not isinstance(x, Series) and super().is_zero(x)
 
     def is_infinite(self, x: SeriesNumber) -> bool:
+        """Is it the number ∞? A series is not."""
         return not isinstance(x, Series) and super().is_infinite(x)
 
     # --- comparing
 
     def minimum(self, *xs: SeriesNumber) -> SeriesNumber:
+        """The smallest near the point."""
         return self._best(xs, smaller=True)
 
     def maximum(self, *xs: SeriesNumber) -> SeriesNumber:
+        """The largest near the point."""
         return self._best(xs, smaller=False)
 
     def _best(self, xs: tuple[SeriesNumber, ...], smaller: bool) -> SeriesNumber:
@@ -609,6 +617,7 @@ class TaylorArithmetic(PlainGaps):
         raise Unproved  # which bound is the smaller all over an interval is not looked into
 
     def is_zero(self, x: Taylor) -> bool:
+        """Is it the ball 0? A series is not."""
         return isinstance(x, arb) and BALL.is_zero(x)
 
     def is_infinite(self, x: Taylor) -> bool:
@@ -783,6 +792,7 @@ class ExpandedCurve(OperationCurve):
             return bool(values[0] < values[1]) is upper
 
     def best(self, alpha: Order) -> Theorem:
+        """The theorem that was chosen for this order, which is the tightest near the point."""
         self(alpha)
         return self.evaluation.chosen[self.node, alpha]
 

@@ -197,9 +197,11 @@ class NamedCurve(NodeCurve):
         return self.function(self.evaluation.ctx.number(alpha))
 
     def excesses(self) -> Number:
+        """l ↦ e^{(l−1)ε(l)} − 1, written by the name of the curve."""
         return lambda l: self.evaluation.ctx.expm1((l - 1) * self(l))
 
     def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
+        """What is claimed of the curve, as of its formula."""
         return self.evaluation.body(self.node).inferred(alpha, throughout)
 
 

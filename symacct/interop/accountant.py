@@ -311,6 +311,7 @@ class PublishedAccountant(EventAccountant):
         super().__init__(searched, neighboring_relation, accountant=digits, by=THEOREMS)
 
     def _read(self, event: object) -> Node:
+        """Read an event as RdpAccountant does."""
         return _Published(self._relation).node(event, 0)
 
     def _at(self, alpha: Numeric) -> float:
@@ -321,6 +322,7 @@ class PublishedAccountant(EventAccountant):
             return math.inf
 
     def _float(self, bound: Enclosure) -> float:
+        """Round a bound up to the 14 digits that float64 leaves of a formula."""
         return float(bound.rounded_up(_FORMULA_DIGITS))
 
 

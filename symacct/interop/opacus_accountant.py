@@ -64,4 +64,5 @@ class ExactAccountant(SymacctAccountant):
 
     @classmethod
     def mechanism(cls) -> str:
+        """The name that Opacus stores with a history."""
         return "symacct-exact"

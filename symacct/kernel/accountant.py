@@ -971,6 +971,7 @@ class FormulaEvaluation(Evaluation):
     is_of_formulas = True
 
     def with_theorem(self, ctx: Arithmetic, by: By) -> Evaluation:
+        """The evaluation in formulas with another pinned theorem."""
         return FormulaEvaluation(ctx, self.goal, by, self.memo)
 
 

@@ -549,6 +549,7 @@ class ErrorBound(Bound):
 
     @property
     def _safe_kind(self) -> Kind:
+        """LOWER: it is rounded down when it is printed, as a smaller error is safe to report."""
         return Kind.LOWER
 
 

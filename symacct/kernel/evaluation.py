@@ -273,6 +273,7 @@ class LeafCurve(NodeCurve):
         )
 
     def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
+        """The leaf's own claim, which holds at every order."""
         return self.node.claim, True
 
 

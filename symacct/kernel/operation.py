@@ -161,10 +161,12 @@ class Compose(Operation):
 
     @cached_property
     def children(self) -> tuple[Node, ...]:
+        """The parts, each once."""
         return tuple(self.terms)
 
     @property
     def parts(self) -> Mapping[Node, Count]:
+        """The parts with their counts."""
         return self.terms
 
     @property

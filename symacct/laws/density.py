@@ -139,6 +139,7 @@ class Density(Law):
         return log_mass(ctx, self.kernel)
 
     def is_swapped_with(self, other: Self) -> bool:
+        """Does a reflection of the line swap both formulas?"""
         return isinstance(other, Density) and _mirrors(self.kernel, other.kernel)
 
 

@@ -470,6 +470,7 @@ class Bernoulli(Law, p=nonnegative):
 
     @property
     def probabilities(self) -> tuple[Fraction, ...]:
+        """p and 1 − p."""
         return self.p, 1 - self.p
 
 
@@ -500,6 +501,7 @@ class Binomial(Law, n=number_of_trials, theta=probability):
         return bool(self.theta + other.theta == 1)  # by k ↦ n − k
 
     def against(self, other: Self) -> Direction:
+        """The direction of two binomial laws of one n."""
         return BinomialDirection(self.n, self.theta, other.theta)
 
 
@@ -520,6 +522,7 @@ class Exponential(Law, rate=positive):
         return -ctx.log(ctx.number(self.rate))
 
     def against(self, other: Self) -> Direction:
+        """The direction of two exponential laws, by the ratio of their rates."""
         return RateDirection(other.rate / self.rate, Fraction(1))
 
 
@@ -617,6 +620,7 @@ class Gamma(Law, shape=positive, rate=positive):
         return log_gamma(ctx, shape) - shape * ctx.log(ctx.number(self.rate))
 
     def against(self, other: Self) -> Direction:
+        """The direction of two gamma laws, of the exponential family."""
         return GammaDirection((self.shape, self.rate), (other.shape, other.rate))
 
 
@@ -666,6 +670,7 @@ class Beta(Law, a=positive, b=positive):
         return (self.a, self.b) == (other.b, other.a)  # by x ↦ 1 − x
 
     def against(self, other: Self) -> Direction:
+        """The direction of two beta laws, of the exponential family."""
         return BetaDirection((self.a, self.b), (other.a, other.b))
 
 
@@ -730,6 +735,7 @@ class Poisson(Law, rate=positive):
         return Progression(-expression(self.rate), self.rate, factorial=True)
 
     def against(self, other: Self) -> Direction:
+        """The direction of two Poisson laws."""
         return PoissonDirection(self.rate, other.rate)
 
 
@@ -745,6 +751,7 @@ class Geometric(Law, p=probability):
         return Progression(sympy.log(expression(self.p)), 1 - self.p, factorial=False)
 
     def against(self, other: Self) -> Direction:
+        """The direction of two geometric laws."""
         return GeometricDirection(self.p, other.p)
 
 
@@ -763,6 +770,7 @@ class TruncatedNegativeBinomial(Law, eta=above_minus_one, gamma=probability):
         return None if self.eta == other.eta else "one eta for both"
 
     def against(self, other: Self) -> Direction:
+        """The direction of two such laws of one η."""
         return TruncatedNegativeBinomialDirection(self.eta, self.gamma, other.gamma)
 
 
@@ -791,4 +799,5 @@ class Laplace(Law, mean=typed_value, scale=positive):
         return None if self.scale == other.scale else "one scale for both"
 
     def against(self, other: Self) -> Direction:
+        """The direction of two Laplace laws of one scale, by their distance."""
         return LaplaceDirection(abs(self.mean - other.mean) / self.scale)

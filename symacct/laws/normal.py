@@ -34,6 +34,7 @@ class Normal(Law, mean=typed_value, variance=positive):
 
     @property
     def normal_parts(self) -> NormalParts | None:
+        """The law as a mixture of one normal law."""
         return NormalParts((Fraction(1),), (self.mean,), self.variance)
 
     def log_total(self, ctx: Arithmetic) -> Number:
@@ -44,6 +45,7 @@ class Normal(Law, mean=typed_value, variance=positive):
         return bool(self.variance == other.variance)  # by x ↦ μ₁ + μ₂ − x
 
     def against(self, other: Self) -> Direction:
+        """The direction of two normal laws, of any variances."""
         return _normal_direction(self.mean - other.mean, self.variance, other.variance)
 
 
@@ -82,11 +84,13 @@ class NormalMixture(Law, variance=positive):
 
     @property
     def normal_parts(self) -> NormalParts | None:
+        """The weights, the means and the variance."""
         return NormalParts(self.weights, self.means, self.variance)
 
     log_total = Normal.log_total
 
     def why_no_closed_form(self, other: Self) -> str | None:
+        """ "no mixtures": none is known of any."""
         return "no mixtures"
 
     def is_swapped_with(self, other: Self) -> bool:
@@ -177,6 +181,7 @@ class MultivariateNormal(Law):
         return rational((delta.transpose() * matrix(self.covariance).solve(delta))[0, 0])
 
     def against(self, other: Self) -> Direction:
+        """The direction of two normal laws of one dimension."""
         shift = tuple(a - b for a, b in zip(self.mean, other.mean, strict=True))
         return NormalDirection(shift, self.covariance, other.covariance)
 

@@ -265,6 +265,7 @@ class Family(Product):
 
     @property
     def _single_loss_type(self) -> type[Product]:
+        """Return the type of product that one loss of a family has: a plain family."""
         return Family
 
     def allocated(self, steps: int) -> Product:
@@ -325,6 +326,7 @@ class TriangleFamily(Family):
 
     @property
     def triangle(self) -> Equilateral | None:
+        """Return the corners of the triangle."""
         return self.corners
 
     def _mixed(self, gamma: Exact) -> Product:
@@ -349,6 +351,7 @@ class OneWay(Family):
 
     @property
     def _single_loss_type(self) -> type[Product]:
+        """Return the type of product that one loss of one direction has."""
         return OneWay
 
 
@@ -365,13 +368,16 @@ class ChosenRuns(Family):
 
     @property
     def smoothed(self) -> Product | None:
+        """Return the smoothed product, which dominates as well; None for none."""
         return self.smooth
 
     @property
     def unsmoothed(self) -> Product:
+        """Return the product without the smoothed one beside it."""
         return replace(self, smooth=None)
 
     def _mixed(self, gamma: Exact) -> Product:
+        """Sample the loss of one run at a rate; no smoothed product is then known."""
         return replace(self, runs=((self.part.sampled(gamma), 1),), smooth=None)
 
     def beside(self, part: Part) -> Product:

@@ -187,6 +187,7 @@ class _LawReader(Reader):
     called = "a law such as laws.Poisson(3)"
 
     def check(self, value: Any) -> None:
+        """Raise ParseError for a value that is no law."""
         if not isinstance(value, Law):
             raise ParseError(f"found {echo(self.text)}, needed a law such as laws.Poisson(3)")
 
@@ -236,10 +237,12 @@ class _Reader(_LawReader):
         return words.replace("-", "_")
 
     def check_terms(self, operator: Token, left: Any, right: Any) -> None:
+        """Raise ParseError for terms that cannot be added; two mechanisms can."""
         if operator.sort == "-" or not (isinstance(left, Node) and isinstance(right, Node)):
             super().check_terms(operator, left, right)
 
     def added(self, parts: list[Any]) -> Any:
+        """Add terms up; mechanisms become a composition."""
         return Compose(*parts) if isinstance(parts[0], Node) else super().added(parts)
 
     def combined(self, operator: Token, left: Any, right: Any) -> Any:

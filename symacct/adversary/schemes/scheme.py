@@ -190,9 +190,11 @@ class TwoMechanisms(Scheme):
         raise NotImplementedError
 
     def array_curves(self, c: Candidates) -> tuple[ArrayCurve, ...]:
+        """Return the curve of each mechanism, in float64 for the search."""
         return tuple(ArrayCurve.of_pairs(pairs) for pairs in self.bases(c))
 
     def premise(self, c: Candidates) -> tuple[Node, ...]:
+        """Return each mechanism, as its pairs of laws."""
         return tuple(FiniteLaws.of(pairs) for pairs in self.bases(c))
 
 

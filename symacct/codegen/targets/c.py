@@ -111,20 +111,25 @@ double rdp_with_margin({takes}) {{
         return "\n".join(self.block(head, lines))
 
     def curve(self, function: Function) -> str:
+        """Write the function of a curve, below a comment with its title."""
         text = self.define(function.name, ["alpha", *self.arguments], self.cases(function))
         return f"/* {one_line(function.title)} */\n{text}"
 
     def test(self, text: str) -> str:
+        """Write a condition in brackets."""
         return f"({super().test(text)})"
 
     def block(self, head: str, lines: list[str]) -> list[str]:
+        """Write lines between braces, after a head."""
         return [f"{head} {{", *indented(lines), "}"]
 
     def body(self, e: Expr) -> list[str]:
+        """Write the lines of a function, the last with its semicolon."""
         *lines, last = super().body(e)
         return [*lines, f"{last};"]
 
     def assignment(self, name: str, text: str) -> str:
+        """Write the declaration of a constant double."""
         return f"const double {name} = {text};"
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:

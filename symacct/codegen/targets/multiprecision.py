@@ -90,6 +90,7 @@ class MpmathWriter(PythonWriter):
         return f"{sign}mpf({top}) / {bottom}", PRODUCT
 
     def function(self, name: str, arguments: list[str]) -> tuple[str, int]:
+        """Write the call of a function, and π at the precision of the moment."""
         return ("+mp.pi", UNARY) if name == "pi" else super().function(name, arguments)
 
     def difference(self, e: Difference, scope: Scope) -> str:

@@ -63,5 +63,6 @@ class NumpyWriter(PythonWriter):
         return "\n\n\n".join([*blocks, self.define(function.name, taken, lines)])
 
     def added(self, index: str, weight: str, x: str) -> list[str]:
+        """Write the step of a sum, in which orders past their last term add nothing."""
         ended = f"x = np.where({index} <= last, {x}, -np.inf)"
         return [ended, *super().added(index, weight, "x")]

@@ -73,6 +73,7 @@ class PythonWriter(Writer):
     return value"""
 
     def curve(self, function: Function) -> str:
+        """Write the function of a curve, below a comment with its title."""
         lines = [f"# {one_line(function.title)}", *self.cases(function)]
         return self.define(function.name, ["alpha", *self.arguments], lines)
 

@@ -89,6 +89,7 @@ class MpmathArithmetic(PlainGaps):
         return self.mp.digamma(x)
 
     def sum(self, term: Callable[[int], Number], first: int, last: int) -> Number:
+        """Σ term(i) by mpmath's `fsum`, which rounds once."""
         return self.mp.fsum(term(i) for i in range(first, last + 1))
 
     def minimum(self, *xs: Number) -> Number:

@@ -288,6 +288,7 @@ class ExponentialArithmetic(BallArithmetic):
     """Balls, in which a whole run of orders stands for the order: `number` leaves it as it is."""
 
     def number(self, value: Numeric | LinearExponent) -> Number:
+        """The number, or exponents linear in the order as they are."""
         return value if isinstance(value, LinearExponent) else super().number(value)
 
 

@@ -644,7 +644,8 @@ _STEERING_NEED = 20.0
 #: Each panel is asked to be off by e^{−6} of what is needed, as many add up. What they come to is
 #: proved apart.
 _SPARE_NATS = 6.0
-#: The log of what is no more than nothing. It steers.
+#: A bound of a logarithm is never taken to be below this, so that it is finite: any number is
+#: sound.
 _LOG_OF_NOTHING = -1e9
 #: Orders up to this one have a grid of their own; one beyond shares that of the next power of it.
 #: It costs time alone.

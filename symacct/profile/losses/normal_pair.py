@@ -47,6 +47,7 @@ class EitherWayNormal(FixedSizeGaussian):
 
     @property
     def alternatives(self) -> Sequence[Part]:
+        """The losses that stand for this one, those of its densities."""
         return self.densities.alternatives
 
     def sampled(self, gamma: Exact) -> Part:

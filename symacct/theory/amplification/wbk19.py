@@ -107,6 +107,7 @@ class TernaryTerms(Terms):
         return self.power(l)
 
     def at(self, l: int, log_moment: arb) -> arb:
+        """The power of the term at a whole l."""
         return self.power(l)
 
     def dense(self, orders: range) -> None:
