@@ -52,9 +52,9 @@ class SearchSteering:
     first_bits: int = 128
     #: A trial shows its numbers to this many significant digits.
     digits: int = 15
-    #: A statement about whole orders is attacked at those of these that it speaks of.
+    #: A statement about whole orders is attacked at those of these orders that it speaks of.
     whole_orders: tuple[Order, ...] = (2, 3, 4, 5, 6, 8, 12)
-    #: Any other statement is attacked at those of these that it speaks of.
+    #: A statement about real orders is attacked at those of these orders that it speaks of.
     real_orders: tuple[Order, ...] = (
         1, Fraction(5, 4), Fraction(3, 2), 2, Fraction(5, 2), 3, Fraction(9, 2), 8, INFINITY,
     )  # fmt: skip

@@ -60,7 +60,8 @@ class TriangleSearch:
     apart: float = 1e-6
     #: Pieces of [0, δ²] that are walked along before the proof is given up.
     pieces: int = 200
-    #: The same where the proof is of a share, so that giving up loses no more than a share.
+    #: Pieces of [0, δ²] that are walked along where the proof is of a share, so that giving up
+    #: loses no more than a share.
     pieces_of_share: int = 48
     #: Pieces whose slope is found by integrals: together they take about a second.
     integrated_pieces: int = 240
@@ -75,7 +76,8 @@ class TriangleSearch:
     #: The fewest and the most places at which G is looked at in float64; αδ²/2 between.
     fewest_squares: int = 8
     most_squares: int = 32
-    #: Nats below the highest of these from which on a place is no candidate.
+    #: Nats below the highest G that was looked at in float64, from which on a place is no
+    #: candidate.
     lower: float = 0.02
     #: Parts into which golden sections cut what lies between two of these.
     sections: int = 16

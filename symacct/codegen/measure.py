@@ -313,8 +313,8 @@ _INSIDE = 9
 #: Orders around the worst one are tried this many times. More take longer, and may find a larger
 #: error.
 _REFINEMENTS = 3
-#: They are this far from it, up and down. They choose where the code is measured, and no result
-#: rests on it.
+#: Orders around the worst one are this far from it, up and down. They choose where the code is
+#: measured, and no result rests on it.
 _NEIGHBOURS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 3, 5, 8)
 
 #: Code answers with a float, or an mpf.

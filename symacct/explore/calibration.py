@@ -75,7 +75,8 @@ class _CalibrationSearch:
     #: The search takes at most this many steps from the first value towards the target. Each step
     #: doubles or halves the value, so it reaches 2^±64.
     reach: int = 64
-    #: It takes at most this many steps the other way, where the target lies if ε is not monotone.
+    #: The search takes at most this many steps away from the target, as it lies there if ε is not
+    #: monotone.
     reach_back: int = 12
     #: An ε or a risk that fewer digits do not tell from the target is asked to this many
     #: significant digits, and is a PrecisionError if these do not decide either.

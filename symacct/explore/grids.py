@@ -20,7 +20,7 @@ _WHOLE = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _SPACED = re.compile(r"([^:]+):([^:]+)(?::(\d+)(:log)?)?", re.ASCII)
 #: A grid whose text counts no values has this many, or one more where they are evenly spaced.
 _USUAL_VALUES = 20
-#: Such a grid is spaced by logarithms from this ratio of its ends on.
+#: A grid whose text counts no values is spaced by logarithms from this ratio of its ends on.
 _LOG_RATIO = 10
 #: Values inside a grid by logarithms are rounded to decimals of this many significant digits.
 _LOG_DIGITS = 6

@@ -225,7 +225,7 @@ _SIGNS_A_LINE = 12
 _LOG_RATIO = 10
 #: The name of a landmark is tried in this many rows from the top and from the bottom.
 _ROWS = 4
-#: These rows are this far apart, as a share of the height of the axes.
+#: The rows for names of landmarks are this far apart, as a share of the height of the axes.
 _ROW_HEIGHT = 0.15
 #: A grid counts as even if its largest step is below this many times its smallest one.
 _EVEN_RATIO = 1.25
@@ -529,8 +529,8 @@ class _DrawnOrders:
     #: The orders end where ε is above this many times that of the best order: no usual δ makes
     #: use of a larger ε.
     far: int = 100
-    #: They end as well where ε is above this share of its value at the last order: a curve that
-    #: is bounded is flat there.
+    #: The orders end as well where ε is above this share of its value at the last order: a curve
+    #: that is bounded is flat there.
     almost: float = 0.99
     #: The last order is at least this.
     least: int = 16

@@ -367,16 +367,16 @@ Values: TypeAlias = Numeric | Iterable[Numeric]
 
 #: A worker is sent at least this many points at a time, unless fewer are left.
 _LEAST_POINTS = 25
-#: It is sent at most this many points at a time, so that finished ones are kept soon.
+#: A worker is sent at most this many points at a time, so that finished ones are kept soon.
 _MOST_POINTS = 100
-#: Between the two it is sent the points left over this: the last tasks are small, so that all end
-#: together.
+#: Between the least and the most a worker is sent the points left divided by this: the last tasks
+#: are small, so that all end together.
 _TASKS_AHEAD = 64
 #: At most this many tasks are under way in an executor.
 _PENDING_TASKS = 64
 #: The repr of a sweep shows this many points.
 _REPR_ROWS = 3
-#: Its card in a notebook shows this many points.
+#: The card of a sweep in a notebook shows this many points.
 _CARD_ROWS = 20
 #: A terminal shows this many points.
 _SCREEN_ROWS = 40

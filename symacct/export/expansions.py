@@ -969,9 +969,10 @@ _MORE_TERMS = 8
 _EXACT = 10**9
 #: A remainder's coefficient is enclosed by balls of this many bits.
 _REMAINDER_BITS = 256
-#: Its ends have this many significant digits.
+#: The ends of a remainder's coefficient have this many significant digits.
 _REMAINDER_DIGITS = 10
-#: It is enclosed over this many pieces of the interval: the fewer, the wider the enclosure.
+#: A remainder's coefficient is enclosed over this many pieces of the interval: the fewer, the wider
+#: the enclosure.
 _PIECES = 16
 #: A coefficient of more operations than these is left as it came: its factors take minutes.
 _MOST_OPERATIONS = 250

@@ -42,7 +42,7 @@ _FEWEST_LETTERS = 20
 _LEGEND_SHARE = 0.5
 #: The curves keep at least this share of it.
 _CURVES_SHARE = 0.25
-#: This share of it stays empty between the two.
+#: This share of the axes' height stays empty between the curves and the legend.
 _GAP_SHARE = 0.02
 #: A legend has taken a part of these axes: the place they had, and the one they have now.
 _LOWERED: WeakKeyDictionary[Axes, tuple[Bbox, Bbox]] = WeakKeyDictionary()

@@ -280,8 +280,8 @@ _RELATIONS: dict[str, tuple[str, ...]] = {
     "SampledWithoutReplacementDpEvent": ("replace_one",),
     "SingleEpochTreeAggregationDpEvent": ("zero_out",),
 }
-#: It joins the whole orders of Theorem 27 by chords up to this one, the last that it lists. Any is
-#: sound: chords of fewer orders bound less sharply.
+#: RdpAccountant joins the whole orders of Theorem 27 by chords up to this one, the last that it
+#: lists. Any is sound: chords of fewer orders bound less sharply.
 _LAST_CHORD_ORDER = 1024
 #: Bounds are rounded up to this many significant digits, which float64 leaves of its formulas. They
 #: are what the other accountant prints, and no proof.

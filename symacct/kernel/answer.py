@@ -50,7 +50,8 @@ _FULL_LENGTH = 24
 #: Significant digits of a longer stated number, which tell any two doubles apart. Only messages
 #: rest on it.
 _STATED_DIGITS = 17
-#: One that a message says of a number that was worked out has so many. Only messages rest on it.
+#: Significant digits of a number in a message that was worked out, and not stated. Only messages
+#: rest on it.
 _WORKED_OUT_DIGITS = 6
 #: Significant digits of α and of α − 1 that are printed of an order found by a search. Only the
 #: text rests on it.

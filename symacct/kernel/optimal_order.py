@@ -92,8 +92,8 @@ class _Tuning:
         Fraction(3, 2),
         Fraction(5, 4),
     )
-    #: The share of the time left after the first of these that all others may take. It costs time
-    #: alone.
+    #: The share of the time left after the first of the few orders that all others may take. It
+    #: costs time alone.
     few_orders_share: Fraction = Fraction(1, 2)
     #: Ratio of the CGF orders of two neighbours up to which no order between them is tried. A
     #: smaller ratio brings the bound nearer to the best, and takes longer.

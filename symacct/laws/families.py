@@ -451,8 +451,8 @@ class TruncatedNegativeBinomialDirection(FamilyDirection):
 #: A binomial law of more trials does not list its probabilities: its closed form answers. Both are
 #: exact: it costs time and memory.
 _MOST_TRIALS = 256
-#: The same where a probability would have more bits than this. Both are exact: it costs time and
-#: memory.
+#: A binomial law of which a probability would have more bits than this does not list them: its
+#: closed form answers. Both are exact: it costs time and memory.
 _MOST_PROBABILITY_BITS = 2**15
 
 

@@ -297,8 +297,8 @@ def _negligible(masses: Sequence[fmpz]) -> int:
 #: Up to so many outcomes of all runs are summed one by one. For more other strategies cost less
 #: time.
 _MOST_SUMMED = 2000
-#: Beside other runs, outcomes times the square of the others' count are so many at most. For more
-#: other strategies cost less time.
+#: Outcomes of finite laws times the square of the count of the other runs are so many at most where
+#: they are summed one by one. For more other strategies cost less time.
 _MOST_SUMMED_BESIDE = 100_000
 
 #: Finite losses with the counts of their runs.

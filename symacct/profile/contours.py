@@ -67,7 +67,8 @@ T = TypeVar("T")
 _BITS = 64
 #: A taper is for at most so many runs. For more the search would take longer than it saves.
 _MOST_RUNS = 64
-#: These turn at so many losses at most. For more the search would take longer than it saves.
+#: The moments of the runs of a taper turn at so many losses at most. For more the search would take
+#: longer than it saves.
 _MOST_LOSSES = 16
 #: A taper begins at this node at the latest. The search for it takes time.
 _MOST_FIRST = 2**18
@@ -323,8 +324,8 @@ _EARLIER = 0.95
 #: Where D(−y) is to be told too, its aliases are to be below e^{−9−y} of δ. They steer: the aliases
 #: are bounded.
 _ACROSS_NATS = 9.0
-#: For that a contour may have so many times its nodes. A larger factor takes longer, and answers
-#: more often both ways at once.
+#: A contour for both directions may have so many times the nodes of one. A larger factor takes
+#: longer, and answers more often both ways at once.
 _AS_MANY = 2.0
 #: Of more nodes than these the later ones are worked out to fewer digits. It costs time alone.
 _LONG = 250
@@ -618,13 +619,15 @@ _BOUND_BITS = 64
 _MOST_HORNER_COEFFICIENTS = 64
 #: The moment at λ is a sum of so many terms at most, or else the bound is ∞. It saves time.
 _MOST_TERMS = 2**18
-#: That moment is off by e^{−14} of it: its digits hardly matter, as it bounds an error.
+#: The moment that bounds an alias is off by e^{−14} of it: its digits hardly matter, as it bounds
+#: an error.
 _ALIAS_NEED = 14.0
 # The search for a root in float64, which steers:
-#: It takes so many Newton steps at most: more may find a root that fewer miss. They steer.
+#: A root in float64 is searched for by so many Newton steps at most: more may find a root that
+#: fewer miss. They steer.
 _STEPS = 40
-#: and ends at so many times the start, in nats, or at that part of it: the nodes were chosen for
-#: the start, and farther off the sum is mostly its aliases. It steers.
+#: The search in float64 ends at so many times its start, in nats, or at that part of it: the nodes
+#: were chosen for the start, and farther off the sum is mostly its aliases. It steers.
 _ROOT_RANGE = 4.0
 #: A sum counts as lost in rounding where it is at most this share of Σ |terms|, some 90 roundings
 #: of float64: an exponent of as many nats is off by so much. It steers.

@@ -16,8 +16,8 @@ from symacct.kernel import deadline
 #: outcomes at most; of more each step would take too long in fractions, and blocks of runs give a
 #: bound.
 _MOST_OUTCOMES = 1000
-#: They are enumerated for so many choices of counts at most: about a minute, and memory for each,
-#: where the worst runs have few outcomes however many they are.
+#: Adaptive runs are enumerated for so many choices of counts at most: about a minute, and memory
+#: for each, where the worst runs have few outcomes however many they are.
 _MOST_STATES = 2**20
 #: A block of runs has so many at most, as many blocks are laid on a grid. A block of any size has a
 #: proved pair: a longer one brings the bound nearer, and takes longer.

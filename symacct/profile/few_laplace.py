@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 #: A continued fraction of so many terms at most is as quick as a series. Both are enclosures; it
 #: costs time alone.
 _FEW_TERMS = 64
-#: It has so many terms at most where the gap is narrow, and where it is not. Values that take more
-#: are by a series: it costs time alone.
+#: A continued fraction has so many terms at most where the gap is narrow, and where it is not.
+#: Values that take more are by a series: it costs time alone.
 _MOST_TERMS = {True: 96, False: 1024}
 #: A gap below this is narrow: the series falls as its powers. It costs time alone.
 _NARROW_GAP = 0.4

@@ -821,8 +821,8 @@ _TILTS = [2.0 ** (j / 4) for j in range(-16, 40)]
 #: The widest law has so many steps on the first grid, and so many at most. Every grid is proved:
 #: more steps take longer, and err less.
 _FIRST_STEPS, _MOST_STEPS = 2**9, 2**15
-#: It has fewer where a value of a profile takes half a millisecond, and more where every law is of
-#: outcomes, which ask no profile at all. They cost time.
+#: The widest law has fewer steps at most where a value of a profile takes half a millisecond, and
+#: more where every law is of outcomes, which ask no profile at all. They cost time.
 _MOST_STEPS_OF_COSTLY, _MOST_STEPS_OF_OUTCOMES = 2**12, 2**17
 #: All runs together have so many nodes at most, and are so many at most. More are refused by a
 #: PrecisionError.
@@ -836,7 +836,8 @@ _FEW_RUNS, _FEW_DIGITS = 8, 6.0
 _MANY_RUNS = 200
 #: More digits are refused by a PrecisionError: the error is about the square of the step.
 _MOST_DIGITS = 14.0
-#: Then a grid is laid for so many digits, which tells how many there are. They steer.
+#: A grid is laid for so many digits where more are asked than grids have, to tell how many there
+#: are. They steer.
 _PROBE_DIGITS = 8.0
 #: From so many steps on digits grow evenly, and the next grid has at most 2^3 times as many. They
 #: choose the next grid: every grid is proved.

@@ -73,8 +73,8 @@ else:  # of which most questions ask neither
 #: A group on Poisson samples of at most so many records has a pair for each number of them removed.
 #: Each pair is proved to dominate; more take longer.
 _LARGEST_GROUP_IN_FULL = 12
-#: A larger one has so many pairs besides that of none removed, each a bound for a range of numbers.
-#: More bring the bound nearer, and take longer.
+#: A larger group on Poisson samples has so many pairs besides that of none removed, each a bound
+#: for a range of numbers. More bring the bound nearer, and take longer.
 _RANGES_OF_REMOVALS = 4
 
 

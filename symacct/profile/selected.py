@@ -488,8 +488,8 @@ def _above(x: arb) -> Fraction:
 #: A pair that dominates the best of runs is made of δ(ε) at so many places, at so many bits. More
 #: places make it a nearer bound.
 _PAIR_BITS, _PAIR_PLACES = 96, 192
-#: Its last place is the ε of one run at the first of these δ, over E[K], that the profile gives.
-#: The pair is a bound wherever it ends.
+#: The last place of the pair is the ε of one run at the first of these δ, over E[K], that the
+#: profile gives. The pair is a bound wherever it ends.
 _LAST_PAIR_DELTAS = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20))
 
 

@@ -38,6 +38,8 @@ RESTS = re.compile(
 CONSTANT = re.compile(r"_?(?:ZERO|ONE|HALF|LOG_?2|LOG_ROOT)")
 #: A class of numbers that choose where an engine looks is named like this.
 STEERING = re.compile(r"\w*(?:Steering|Tuning|Schedule|Search)")
+#: What only a reader of the comment before understands.
+POINTERS = re.compile(r"(?:It|They|Its|Their|Then|There|That|For that|The same|One that|Such)\b")
 NUMBER = ast.Constant | ast.UnaryOp | ast.BinOp | ast.Tuple | ast.List | ast.Call | ast.Name
 
 
@@ -98,6 +100,18 @@ def test_a_number_says_what_rests_on_it(file):
         if not RESTS.search(comment)
     ]
     assert silent == []
+
+
+@pytest.mark.parametrize(
+    "file", sorted(PACKAGE.glob("**/*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_the_comment_of_a_number_stands_alone(file):
+    pointing = [
+        f"{file}:{line}: {names}: {comment}"
+        for line, names, comment in numbers(file.read_text(encoding="utf-8"))
+        if POINTERS.match(comment)
+    ]
+    assert pointing == []
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ _SOURCES = (
 #: A μ that has a formula has this many significant digits where none are asked for. More take
 #: longer.
 _DIGITS = 30
-#: A μ that is searched for has this many: more take longer.
+#: A μ that is searched for has this many significant digits: more take longer.
 _SEARCHED_DIGITS = 10
-#: It has this many for a trade-off curve that is nearly Gaussian, where all slopes matter. More
-#: take longer.
+#: A μ has this many significant digits for a trade-off curve that is nearly Gaussian, where all
+#: slopes matter. More take longer.
 _FEW_DIGITS = 3
 
 

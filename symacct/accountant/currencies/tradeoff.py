@@ -85,7 +85,7 @@ def nearest_first(known: Profile) -> list[Profile]:
 #: A curve is asked for an ε at this δ, only for the claim that comes with it. No number rests on
 #: it.
 _ANY_DELTA = Fraction(1, 2**10)
-#: This ε has so many digits, which nobody reads. No number rests on them.
+#: The ε that is asked only for its claim has so many digits. No number rests on them.
 _DIGITS = 8
 
 

@@ -57,7 +57,8 @@ _ROUNDED_NATS = 4.0
 #: Beyond this s = Δ/σ no contour is short, and bounds of one run answer alone. These are proved,
 #: and wide.
 _LARGEST_RATIO_OF_CONTOURS = 6.5
-#: There more bits than these tell no more, and are refused by a PrecisionError.
+#: Where only bounds of one run answer, more bits than these tell no more, and are refused by a
+#: PrecisionError.
 _MOST_BITS_OF_BOUNDS = 192
 #: The others' ratios are bounded at K to one of these powers, whichever bounds best. Each is a
 #: proved bound; more are sharper.

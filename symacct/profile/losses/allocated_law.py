@@ -83,7 +83,8 @@ _STEPS_OF_ENDS, _DEVIATIONS = 2**9, 10.0
 #: An outcome is taken to be at a node where its ratio is so many bits from it; the law above counts
 #: what that moves. Fewer widen it.
 _NODE_BITS = 60
-#: It is sought there where float64 has it within so many steps. It saves time: balls decide.
+#: An outcome is compared with the node that float64 has within so many steps of it. It saves time:
+#: balls decide.
 _NEAR_NODE = 2.0**-20
 #: Masses below are kept that are known to so many bits. The law below may leave out any; it takes
 #: those that it keeps for correctly rounded, so that fewer than 54 are unsound.

@@ -477,7 +477,8 @@ _LEVEL_SHARE = 1 / 16
 #: A cell is kept, too, where ψ varies by this share of F(a) at most, or has this mass of it.
 #: Smaller ones bound more sharply, and take longer.
 _LITTLE_VARIATION, _LITTLE_MASS = 2.0**-10, 2.0**-24
-#: There are about so many cells at most. More bound more sharply, and take longer.
+#: The cells over which ψ is bounded are about so many at most. More bound more sharply, and take
+#: longer.
 _MOST_CELLS = 4000
 #: Bounds A + C/t are made that are good at one of these t each.
 _TIMES = [2.0**j for j in range(20)]

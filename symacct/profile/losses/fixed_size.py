@@ -59,7 +59,8 @@ _ELLIPSES = np.geomspace(1.1, 12.0, 40)
 _PANEL_IN_DEVIATIONS = 1.5
 #: Panels that steer go 9σ beyond the farthest order, with so many nodes on each.
 _STEERING_DEVIATIONS, _STEERING_POINTS = 9.0, 24
-#: There are at most so many panels; longer ones have wider bounds, or none. They take time.
+#: The panels of an outcome are so many at most; longer ones have wider bounds, or none. They take
+#: time.
 _MOST_PANELS = 2000
 #: The number of nodes keeps so many leading bits, rounded up, so that few rules serve many panels.
 #: It costs time alone.

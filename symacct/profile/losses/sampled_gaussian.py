@@ -519,8 +519,8 @@ def _rise(frame: SampledFrame, theta: arb, u: arb, following: list[arb], t: floa
 #: The angle θ of `decay` is chosen from these, in radians below π/2. Each has its bound; the best
 #: one is taken.
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
-#: It is chosen besides from these multiples of the likely best angle. Each has its bound; the best
-#: one is taken.
+#: The angle θ of `decay` is chosen besides from these multiples of the likely best angle. Each has
+#: its bound; the best one is taken.
 _MULTIPLES_OF_ANGLE = np.array([0.5, 0.75, 1.0, 1.4, 2.0])
 #: Sums that steer go so many deviations beyond the peaks. It steers.
 _STEERING_REACH = 8.0
