@@ -227,6 +227,7 @@ class ArrayArithmetic(PlainGaps):
         return bool(np.all(np.isposinf(x)))
 
 
+#: The arithmetic of float64 arrays, in which the search evaluates bounds.
 ARRAYS = ArrayArithmetic()
 
 

@@ -71,6 +71,7 @@ class SearchSteering:
     decided: int = 24
 
 
+#: The numbers of the search, which no proof of a violation rests on.
 STEERING = SearchSteering()
 
 

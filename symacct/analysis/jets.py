@@ -303,6 +303,7 @@ def _log_of_sum(parts: list[sympy.Expr], symbol: sympy.Symbol) -> Evaluator:
 #
 # What an expression does past a point: for all y >= Y it lies in [low, high]·y^power.
 
+#: ∞, the upper end of a bound that is not known.
 _INFINITE = arb("inf")
 _ZERO = arb(0)
 #: The power of y that an exponential is bounded by: a germ of e^g is y^±8 times an interval, where

@@ -30,6 +30,7 @@ from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import positive, rational, whole
 from symacct.kernel.sources import SYMACCT
 
+#: The bound's name in tables.
 _NAME = "exponential mechanisms, chosen beforehand"
 #: More runs are refused, because a sum for each count would take long.
 _MOST_RUNS = 1000

@@ -18,6 +18,7 @@ from symacct.kernel.parameters import positive, rate, rational, whole
 from symacct.kernel.sources import BW18, WBK19
 from symacct.kernel.sums.balls import ball
 
+#: The work that proves it.
 _SOURCE = BW18.at("Theorem 8")
 
 

@@ -62,6 +62,7 @@ class MomentSteering:
     beyond: tuple[int, ...] = (2, 4, 6, 8, 12, 20)
 
 
+#: The numbers of the search for C, which no proof rests on.
 STEERING = MomentSteering()
 #: The largest c₂ and c₁²c₂: beyond, log C is about c₁²c₂e^{c₂−1}/2, and enclosing it takes long.
 #: Larger ones are refused.

@@ -13,6 +13,7 @@ from symacct.kernel.exact import INFINITY, Numeric, is_infinite, order
 from symacct.kernel.parameters import nonnegative, rate
 from symacct.kernel.sources import ZW19
 
+#: The work that proves it.
 _SOURCE = ZW19.at("Appendix A, (5) and the line below")
 #: The claim of `reverse_moment_bound`.
 _CLAIM = Claim(Kind.UPPER, ADD_REMOVE, FINITE_ORDERS, sources=(_SOURCE,))

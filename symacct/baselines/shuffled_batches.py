@@ -55,6 +55,7 @@ class SliceSteering:
     smallest_mass: float = 1e-20
 
 
+#: The numbers that choose slices, which no proof rests on.
 STEERING = SliceSteering()
 #: The relative error s that a slice's probability may have; the bound is lowered for it. Balls
 #: prove it of each; a smaller one is refused more often.

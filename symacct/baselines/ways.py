@@ -230,6 +230,7 @@ def _is_of_parts(node: Node) -> bool:
     return isinstance(node, Compose)
 
 
+#: The proof that rare parts may be left out for a share of δ.
 RARE = Proof("RARE-PARTS", SYMACCT.at("docs/proofs/conversions.md, rare-parts"))
 #: The ways: without rare parts, by the curve of what is left, which is soon known, and by its
 #: profile, which gives less; and by a grid for many parts. `seconds` are measured, about.

@@ -28,6 +28,7 @@ from symacct.results.screen import Labelled, Note, Part, Verbatim
 from symacct.results.terminal import print_part
 from symacct.text import parse_open
 
+#: The help of each command ends with this.
 EPILOG = (
     "EXPR says which mechanisms were run, as in '600000 * PoissonSubsample(Gaussian(5), 1/1000)', "
     "or in 'dp_sgd(60000, 256, 1.1, epochs=15) + dp_sgd(60000, 512, 1.5, epochs=5)'. "
@@ -152,6 +153,7 @@ Axes = Annotated[
 ]
 Expressions = Annotated[tuple[str, ...], Like(metavar="EXPR...")]
 File = Annotated[str | None, Like(metavar="FILE")]
+#: The kind of a parameter that becomes an option.
 _NAMED = inspect.Parameter.KEYWORD_ONLY
 
 
@@ -249,6 +251,7 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+#: The type of an option that is a file's path.
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 

@@ -29,6 +29,7 @@ from symacct.papers import statement as statements
 from symacct.papers.training_run import TrainingRun
 from symacct.results.screen import Part, Tabled, Verbatim
 
+#: The noise multiplier that is looked for where none is given.
 _NOISE = sympy.Symbol("noise", positive=True)
 
 
@@ -128,6 +129,7 @@ def dpsgd_command(
     return _reported(training, calibration.guarantee, meets, more, calibration.as_dict(), values)
 
 
+#: The options of `cite` for the works that define the terms.
 _DEFINING = "".join(f" --work {key}" for key in statements.DEFINING)
 
 

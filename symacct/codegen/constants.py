@@ -134,6 +134,7 @@ def _log(x: arb) -> arb:
     return arb("-inf") if x == 0 else x.log()
 
 
+#: The functions that enclose an operation of the code in balls, by its name.
 _BALLS: dict[str, Callable[..., arb]] = {
     **OPERATORS,
     "ratio": operator.truediv,
@@ -156,6 +157,7 @@ _BALLS: dict[str, Callable[..., arb]] = {
     "log_binomial": lambda n, k: _log(BALL.binomial(int(n.unique_fmpz()), int(k.unique_fmpz()))),
 }
 
+#: The signs of operations in the comment beside a constant.
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "ratio": "/"}
 
 

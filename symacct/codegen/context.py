@@ -41,6 +41,7 @@ from symacct.theory.amplification import wbk19
 # huge: e^x, powers, sums of those. Which of the two is decided here, from the signs that are known,
 # so a theorem written once for every arithmetic gives code in the log domain by itself.
 
+#: ∞ in float64, as the range of a traced number has it.
 INFINITE = math.inf
 #: A power of a rational number up to this one is formed exactly. A larger one makes longer numbers
 #: in the text, and no result rests on it.

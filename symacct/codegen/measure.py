@@ -39,6 +39,7 @@ Compiled = Callable[[Names], Number]
 #: memory, and saves time.
 _MOST_VALUES = 10**6
 
+#: The comparison of each sign.
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,

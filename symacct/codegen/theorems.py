@@ -53,6 +53,7 @@ Lowered = Callable[..., Traced]
 Term = Callable[[Traced], Operand]
 Rdp = Callable[[Traced], Traced]
 
+#: NaN, which the code gives where the theorem says nothing.
 NO_ANSWER = Traced.of(math.nan)
 #: A condition on the order must hold by the size of its sides over this, for they are computed. A
 #: smaller slack may be unsound where rounding decides.

@@ -42,6 +42,7 @@ TESTS = {
     "finite": "alpha > 1.0 and alpha < {inf}",
     "fractional": "alpha > 1.0 and alpha < {inf} and alpha != floor(alpha)",
 }
+#: The tests of orders in the code, where those before them have failed.
 REMAINING_TESTS = {**TESTS, "whole": "alpha == floor(alpha)", "below_two": "alpha < 2.0"}
 
 

@@ -90,6 +90,7 @@ class _CalibrationSearch:
     guesses: int = 12
 
 
+#: The numbers of the search, which no proof rests on.
 _SEARCH = _CalibrationSearch()
 
 

@@ -539,6 +539,7 @@ class _DrawnOrders:
     largest: int = 1024
 
 
+#: The numbers that choose which orders are drawn.
 _ORDERS_DRAWN = _DrawnOrders()
 
 

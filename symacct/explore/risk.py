@@ -139,10 +139,12 @@ def wrapped(line: str) -> str:
     return textwrap.fill(line, _WIDTH, subsequent_indent="  ")
 
 
+#: The end of a sentence that explains a μ.
 _NORMAL = (
     "tells the two datasets apart better than the best test tells a normal law of mean 0 from one "
     "of mean {number}, both of variance 1."
 )
+#: What each risk means, in a sentence with its number.
 _SENTENCES = {
     "advantage": "The share of the people in the data whom an attacker recognises is at most "
     "{points} percentage points above the share of others whom the attacker wrongly accuses.",
@@ -157,6 +159,7 @@ _SENTENCES = {
     "mu_of_all": "No test, however small its errors are, " + _NORMAL,
     "rho": "The Rényi divergence of every order α is at most {number} times α.",
 }
+#: What each risk means where neighbours are two values of one record.
 _OF_VALUES = {
     "advantage": "An attacker who has to tell which of two values a person's record has recognises "
     "the one value at most {points} percentage points more often than the attacker takes the other "
@@ -167,6 +170,7 @@ _OF_VALUES = {
     "record has the one of two values guesses right with probability at most {most}; without the "
     "output it is {blind}.",
 }
+#: The note where the relation is left open.
 OF_EITHER = (
     "If neighbours differ by replacing one record, these sentences are about which of two values a "
     "person's record has, and not about who is in the data."

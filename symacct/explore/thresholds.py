@@ -19,6 +19,7 @@ from symacct.kernel.parameters import given_delta, probability, rational
 from symacct.operations import Failing, least_threshold, thresholded
 from symacct.operations.thresholded import noise_of_keys, of_one_sum
 
+#: The function's name in errors.
 _NAME = "calibrate_thresholded"
 #: The share of δ is looked for by golden sections of log(share/(1−share)) between these, about 1
 #: in 10⁴ and all but 1 in 1000; so many of them. They steer: each share gives a proved answer.

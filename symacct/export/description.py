@@ -57,11 +57,13 @@ class Form:
         return self.name == "latex"
 
 
+#: The forms in which a description is written, by their names.
 _FORMS = {
     "text": Form("text"),
     "markdown": Form("markdown", lambda words: re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", words)),
     "latex": Form("latex", lambda words: str(sentences.words(words))),
 }
+#: The names of these forms, as options have them.
 FORMS = tuple(_FORMS)
 _FORM: ContextVar[Form] = ContextVar("form", default=_FORMS["text"])
 
@@ -195,6 +197,7 @@ def _law(law: Law) -> str:
     return f"the {_LAWS.get(name, name)} law ({', '.join(stated)})"
 
 
+#: The ends of a range, as words write them.
 _END = {"-inf": "−∞", "inf": "∞"}
 _LETTERS = {"eta": "η", "gamma": "γ", "sigma": "σ", "theta": "θ"}
 _LAWS = {"Truncated Negative Binomial": "truncated negative binomial"}
@@ -456,6 +459,7 @@ def neighbours_short(adjacency: Adjacency) -> str:
     return f"{_RELATIONS[adjacency.relation]} {_changed(adjacency)}"
 
 
+#: The words for each relation in a table.
 _RELATIONS = {
     Relation.ADD_REMOVE: "add or remove",
     Relation.REPLACE_ONE: "replace",

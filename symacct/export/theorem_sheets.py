@@ -33,6 +33,7 @@ _CLAIMED = {
     str(Kind.UPPER): "claimed as an upper bound",
     str(Kind.LOWER): "claimed as a lower bound",
 }
+#: What a sheet says of a row that is not proved.
 _UNPROVED = "no guarantee rests on it"
 _BY = f"{_UNPROVED}: --by shows its value, and epsilon and delta refuse it"
 #: The call of a conversion's row begins with this.

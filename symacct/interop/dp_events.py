@@ -135,6 +135,7 @@ def their_relation(relation: str) -> Any:
 # Of sensitivities >= 0 the cost grows where weight goes from a smaller to a larger one
 # (docs/proofs/sampling.md, Lemma monotone-mixtures): what is rounded goes that way.
 
+#: The name of the event in errors.
 _EVENT = "MixtureOfGaussiansDpEvent"
 #: The sum of weights in float64 may be off 1 by this much; what is moved makes the cost larger.
 _WEIGHT_SLACK = Fraction(1, 2**40)
@@ -493,6 +494,7 @@ class Reading:
         return sample_with_replacement(inner, size, draws, self.relation)
 
 
+#: The function that reads each event, by the name of its class.
 _READERS: dict[str, Callable[[Reading, object, int], Node]] = {
     "MixtureOfGaussiansDpEvent": Reading.mixture,
     "NoOpDpEvent": lambda reading, event, depth: Compose(),

@@ -16,6 +16,7 @@ from symacct.kernel.node import Node, as_node
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, PoissonSubsample
 
+#: What an error says that a history has.
 _ROW = "a row of the history is (noise multiplier, sampling rate, steps)"
 
 

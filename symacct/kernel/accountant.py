@@ -116,6 +116,7 @@ class _Schedule:
     few_order_digits: int = 4
 
 
+#: The shares and digits of the search for the best answer; bounds are sound without them.
 _SCHEDULE = _Schedule()
 
 

@@ -69,6 +69,7 @@ class Relation(Enum):
     number, and in one place one of them has a record where the other has nothing.
     """
 
+    #: The relation that is left open: what is claimed holds for any.
     EITHER = "either"
     ADD_REMOVE = "add_remove"
     REPLACE_ONE = "replace_one"
@@ -163,6 +164,7 @@ def adjacency(value: object) -> Adjacency:
     return Adjacency(relation)
 
 
+#: Each relation by its name, and by another one that users write.
 _RELATIONS = {one.value: one for one in Relation} | {"add_or_remove": Relation.ADD_REMOVE}
 
 

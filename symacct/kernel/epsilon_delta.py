@@ -361,6 +361,7 @@ def _(node: Compose, below: FailuresOf) -> Failures | None:
 
 # --- (ε, δ) of an expression that may fail
 
+#: The proof of what a mechanism costs that may fail.
 _PROOF = Proof("FAILING", SYMACCT.at("docs/proofs/conversions.md, failing"))
 FAILING_BELOW = Proof("FAILING-BELOW", SYMACCT.at("docs/proofs/conversions.md, failing-below"))
 #: The most bits of a δ that the rest is asked for exactly. A longer one would slow down each

@@ -82,10 +82,12 @@ Numeric: TypeAlias = (
 )
 #: Orders that float64 takes together.
 OrderArray: TypeAlias = np.ndarray | list[Any] | tuple[Any, ...] | range
+#: ∞, the only order and number that is a float.
 INFINITY = math.inf
 _Rational = TypeVar("_Rational", int, Fraction)
 
 
+#: A decimal as text: its whole part, decimals and exponent.
 _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
 #: No space is given back: of two runs of them each could take what the other leaves.
 _RATIONAL = re.compile(rf"\s*+([+-]?)\s*+{_DECIMAL}\s*+(?:/\s*+{_DECIMAL}\s*+)?", re.ASCII)

@@ -31,6 +31,7 @@ class Token(NamedTuple):
         return self.column + len(self.text)
 
 
+#: The next token of a text: a number, a quoted text, a name, an operator or another sign.
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<name>(?:laws\.)?[^\W\d]\w*(?:\.[a-z_]\w*)?)"
@@ -151,6 +152,7 @@ def parse_formula(text: str, symbol: sympy.Symbol, more: Iterable[str] = ()) -> 
     return exact.expression(reader.whole())
 
 
+#: The bracket that closes each one.
 _CLOSING = {"(": ")", "[": "]"}
 _OPENING = {")": "(", "]": "["}
 

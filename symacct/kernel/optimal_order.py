@@ -106,6 +106,7 @@ class _Tuning:
     denominator: int = 64
 
 
+#: The numbers that steer the search, which no answer rests on.
 _TUNING = _Tuning()
 #: The errors of an estimate that cannot be made, without which a search starts elsewhere.
 _UNKNOWN = (ArithmeticError, ValueError, OrderError, PrecisionError, LimitError)

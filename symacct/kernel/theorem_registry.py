@@ -163,6 +163,7 @@ class _RationalsKept(BallArithmetic):
         return arb(x).log1p()
 
 
+#: The arithmetic in which conditions are decided: fractions where numbers are, else balls.
 _DECIDING_BALLS = _RationalsKept()
 
 
@@ -244,6 +245,7 @@ _NEEDED = {
     ),
     "status": Needed(STATUS_REMEDY, str, partial(parameters.one_of, name="status", names=STATUSES)),
 }
+#: What an error proposes for each statement of a theorem that is missing.
 _REMEDIES = {name: needed.remedy for name, needed in _NEEDED.items()}
 _TYPES = {name: needed.type for name, needed in _NEEDED.items()}
 

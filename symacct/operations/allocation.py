@@ -19,6 +19,7 @@ _DRAWN = (
     "each record draws its one step of the {steps} uniformly at random and independently of all "
     "other records, as a shuffled order does not, and the draws are kept secret"
 )
+#: The premise of a record that draws several steps.
 _DRAWN_TIMES = (
     "each record draws its {times} different steps of the {steps} uniformly at random and "
     "independently of all other records, and the draws are kept secret"

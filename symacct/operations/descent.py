@@ -18,6 +18,7 @@ from symacct.mechanisms.iteration import contraction_factor
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
+#: The function's name in errors.
 _NAME = "sampled_descent"
 #: More steps are refused; it only limits sizes, and no bound rests on it.
 _MOST_STEPS = 10**9

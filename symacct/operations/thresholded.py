@@ -23,6 +23,7 @@ from symacct.operations.failing import Failing
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample
 
+#: The function's name in errors.
 _NAME = "thresholded"
 #: Significant digits that a probability of failing is rounded up to. Any number is sound: more
 #: lengthen what is printed.

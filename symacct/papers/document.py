@@ -34,11 +34,13 @@ _BASE: tuple[str, ...] = ("amsmath",)
 #: Its tables need these as well.
 PACKAGES = (*_BASE, "booktabs", "siunitx")
 
+#: The title's words for a curve.
 _OF_CURVE = r"R\'enyi differential privacy of a mechanism $\mathcal{M}$"
 _OF_NUMBER = r"Differential privacy of a mechanism $\mathcal{M}$"
 #: The table has these orders where neither orders nor a δ are given.
 _FEW_ORDERS = (2, 4, 8)
 
+#: What a document says of a number by its kind.
 _KINDS = {
     Kind.EXACT: "This is exact: a mechanism of this description attains it.",
     Kind.UPPER: "This is an upper bound.",

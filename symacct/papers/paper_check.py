@@ -131,6 +131,7 @@ class Malformed:
         }
 
 
+#: The colour of each verdict on a terminal.
 _STYLES = {
     Verdict.TRUE: "green",
     Verdict.LOOSE: "yellow",

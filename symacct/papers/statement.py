@@ -97,6 +97,7 @@ DEFINING = ("ACG16", "DKM06")
 _DEFINED = "DP-SGD is described in [@{}], and ($ε$, $δ$)-differential privacy in [@{}].".format(
     *DEFINING
 )
+#: The form of one sentence.
 SHORT = "short"
 FORMS = (*description.FORMS, SHORT)
 

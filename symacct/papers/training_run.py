@@ -28,19 +28,23 @@ from symacct.papers import statement
 from symacct.papers.report import PrivacyReport, Row
 from symacct.theory import catalogue
 
+#: A note on what σ is in units of.
 _UNITS = "σ and the sensitivity are in units of the norm that each record's gradient is clipped to"
 _SHUFFLED = (
     "each epoch has a new permutation, of which the last batch is the short one; the attacker may "
     "know the permutations"
 )
+#: Why no gain from shuffling is claimed, for a report.
 _COMPARED = (
     "no gain from shuffling is claimed, because none of the results in docs/theorems.md proves one "
     "for shuffled batches (docs/proofs/allocations.md, Lemma shuffled-above)"
 )
+#: What to report where several rows are proved of a shuffled run.
 _WHICH = (
     "Report the ε of the first row, which is proved for this run; what the true ε is at least is "
     "no guarantee."
 )
+#: What would cost less than shuffling, for a report.
 _CHEAPER = (
     "--sampling poisson or balls_and_bins, where the trainer can draw its batches so: for these "
     "a gain from sampling is proved"
@@ -50,6 +54,7 @@ _REPLACED = (
     "this is the default of --sampling {sampling}, and a replaced record moves the sum over a "
     "batch by up to twice the clipping norm (sensitivity 2)"
 )
+#: What several runs assume, for a report.
 _ALL_TOLD = (
     "the runs are on the same data, and the results of all of them are released; to release only "
     "the best of a random number of runs costs less (RepeatAndSelect)"

@@ -406,5 +406,6 @@ class Exact(WholeProfile):
         return known
 
 
+#: The conversion "exact", which the accountant asks by its name.
 EXACT = Exact(name=NAME, source=SOURCE, status="proved")
 state(EXACT)

@@ -18,6 +18,7 @@ from symacct.kernel import theorem_registry
 from symacct.kernel.errors import DomainError, echo, nearest, suggestion
 from symacct.kernel.sources import WORKS
 
+#: The rows of catalogue.toml beside this file.
 _RESULTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["results"]
 #: Headings of what no paper states.
 _OURS = {"SYMACCT": "## SYMACCT: proved in symacct", "user": "## Stated by the user"}

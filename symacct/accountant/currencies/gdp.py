@@ -40,6 +40,7 @@ from symacct.operations.subsample import Sampling
 from symacct.profile import Profile, profile, profile_below
 from symacct.profile.tradeoff import HockeySticks, largest_regret, smallest_mu
 
+#: What a μ rests on.
 _SOURCES = (
     DRS22.at("μ-GDP, its composition and its groups"),
     SYMACCT.at("docs/proofs/currencies.md, gaussian-dp"),

@@ -9,6 +9,7 @@ from symacct.adversary.schemes.scheme import USUAL_RELATION, Scheme
 from symacct.kernel.claims import EITHER
 from symacct.kernel.theorem_registry import Theorem
 
+#: All schemes, from which `falsify` takes those about a statement.
 SCHEMES: tuple[Scheme, ...] = (
     *POISSON,
     *REPLACED,

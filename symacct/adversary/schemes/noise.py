@@ -195,6 +195,7 @@ def concentration_rho(largest: Fraction) -> Fraction:
     return Fraction(max(rho, 1), 10**9)
 
 
+#: The kinds of noise that schemes are made of.
 NOISES: tuple[Noise, ...] = (GaussianNoise(), LaplaceNoise())
 
 
@@ -202,6 +203,7 @@ NOISES: tuple[Noise, ...] = (GaussianNoise(), LaplaceNoise())
 #
 # Gaussian and Laplace noise, seen through a threshold or itself, under either sampling.
 
+#: Each sampling's name in the name of a scheme.
 _SAMPLING = {"PoissonSubsample": "Poisson", "SubsampleWithoutReplacement": "without replacement"}
 
 
@@ -500,8 +502,10 @@ def _by_powers(alpha: int, rate: arb, square: arb, side: arb) -> arb:
     return total
 
 
+#: The samplings that schemes of noise are about.
 _SAMPLINGS = tuple(_SAMPLING)
 
+#: The schemes of noise, one for each kind, sampling and side.
 SCHEMES: tuple[Scheme, ...] = (
     NormalTriangle(),
     *(Threshold(noise, about) for noise in NOISES for about in _SAMPLINGS),

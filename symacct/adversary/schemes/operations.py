@@ -319,6 +319,7 @@ def side_by_side(*laws: Law) -> Law:
     return joint
 
 
+#: The schemes about operations that sample nothing, but for repetitions.
 SCHEMES: tuple[Scheme, ...] = (
     *(Allocated(steps) for steps in (2, 3)),
     Allocated(3, 2),
@@ -453,6 +454,7 @@ def _divergence(p: list[arb], q: list[arb], alpha: Order) -> arb:
     return rise.log1p() / lam
 
 
+#: The schemes about the best of several runs, one for each law of their number.
 REPEATED = (
     Repeated(),
     *(Repeated(Fraction(eta)) for eta in ("0", "1", "-1/2", "5/2")),

@@ -201,6 +201,7 @@ class PairSampled(OneRecord):
         return DistributionPair(fractions(c.laws[0]), fractions(c.laws[1]))
 
 
+#: The schemes about Poisson samples, a record added or removed.
 POISSON: tuple[Scheme, ...] = (
     OneRecord(),
     RecordRemoved(),
@@ -291,6 +292,7 @@ class TruncatedReplaced(Replaced):
         return TCDP(concentration_rho(Fraction(largest_ratio(c.laws)[0, 0])), 10**9)
 
 
+#: The schemes about samples of a fixed size, a record replaced.
 REPLACED: tuple[Scheme, ...] = (
     Replaced(),
     TwoOfThree(),
@@ -453,6 +455,7 @@ class AllLaws(Scheme):
         return FiniteMechanism(list(map(fractions, c.laws)))
 
 
+#: The schemes about samples under the relation that is not their usual one.
 CROSSED: tuple[Scheme, ...] = (
     RecordReplaced(),
     # P with the record, Q with one in its place that changes nothing.

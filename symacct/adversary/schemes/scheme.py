@@ -35,6 +35,7 @@ USUAL_RELATION = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement":
 #: The operations whose theorems have conditions on the mechanism.
 _WITH_CONDITIONS = {*USUAL_RELATION, "GroupPrivacy", "RandomAllocation", "RepeatAndSelect"}
 
+#: A statement is attacked as an upper bound, and as one that is attained.
 BOTH_SIDES = (Kind.UPPER, Kind.LOWER)
 
 #: A sample of a fixed size under add/remove is called this.

@@ -57,6 +57,7 @@ class CoqLeaf(NamedTuple):
     truth: str = ""
 
 
+#: The leaves that the Coq library knows, by class.
 _LEAVES: dict[type[Node], CoqLeaf] = {
     Gaussian: CoqLeaf("Gaussian", ("sigma", "sensitivity"), integral="normal"),
     ScalarGaussian: CoqLeaf("Gaussian", ("sigma", "sensitivity"), integral="normal"),
@@ -65,6 +66,7 @@ _LEAVES: dict[type[Node], CoqLeaf] = {
     PureDP: CoqLeaf("PureDP", ("pure",)),
     ZCDP: CoqLeaf("ZCDP", ("rho", "xi"), at_real_orders=False),
 }
+#: What stands for an expression that is no leaf.
 _OTHER = CoqLeaf("", (), at_real_orders=False)
 _KNOWN = ", ".join(kind.__name__ for kind in _LEAVES)
 
@@ -251,6 +253,7 @@ LONGEST_SUM = 256
 _DOUBLE_BITS = 42
 _ON_PAPERS = """It rests on the theorems of papers that [published] in coq/Published.v lists, and on
    the axioms of Coq's real numbers and machine integers."""
+#: The comment of a file whose theorem needs no premise.
 _ON_NOTHING = """It rests on nothing but the axioms of Coq's real numbers and machine integers."""
 _HEAD = """\
 (* {mechanism}
@@ -269,6 +272,7 @@ Open Scope R_scope.
 Definition epsilon : R := {real_epsilon}.
 Definition delta : R := {real_delta}.
 """
+#: The text of a Coq file whose conversion is at a whole order.
 _AT_WHOLE_ORDER = """\
 Definition expression : mechanism :=
   {expression}.
@@ -285,6 +289,7 @@ Proof.
   - exact numerical.
 Qed.
 """
+#: The text of a Coq file whose conversion is at an order that is not whole.
 _AT_REAL_ORDER = """\
 Definition expression : mechanism :=
   {expression}.
@@ -308,6 +313,7 @@ Proof.
   - unfold expression, {parts}. in_range.
 Qed.
 """
+#: The text of the lemma about one part's cost.
 _PART = """\
 Definition part_{i} : mechanism := {term}.
 Definition cost_{i} : R := {cost}.
@@ -317,6 +323,7 @@ Proof.
   unfold part_{i}, cost_{i}, alpha. cbn [costs]. {proof}
 Qed.
 """
+#: The text of the lemma about the integral in a part's cost.
 _INNER = """
 Lemma inner_{i} :
   RInt ({integrand} ({shift}) {gamma} {alpha}) {left} {right} <= {value}.
@@ -325,10 +332,12 @@ Proof.
   integral with (i_prec {bits}, i_degree 10, i_fuel 10000, i_relwidth {width}).
 Qed.
 """
+#: The proof of a part's cost by its integral.
 _BY_INTEGRAL = """
   eapply integral_at_most_le;
     [| apply {theorem}_integral with {ends}(inner := {value}); try lra; exact inner_{i}].
   evaluate {bits}%positive."""
+#: The text of a Coq file about runs of randomized response, whose δ is a sum over answers.
 _FINITE = """\
 (* How often, and the pair (p, γ): the truth is told with probability p, of a sample of rate γ. *)
 Definition runs : list (positive * (R * R)) :=

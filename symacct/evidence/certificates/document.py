@@ -101,4 +101,5 @@ def of_the_reported(
         return write(usual), why
 
 
+#: How a certificate is written, by its form.
 FORMS: dict[str, Callable[[Guarantee], str]] = {"json": as_json, "coq": as_coq}

@@ -33,6 +33,7 @@ from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutRepla
 
 # --- what is said where there is no certificate yet
 
+#: What an error says there are certificates for.
 _WHAT_THERE_IS = (
     "there is one for Gaussian, Laplace, RandomizedResponse, PureDP and ZCDP, their Poisson "
     "samples, samples of fixed size by TRIPLE-PURE or by='TRIPLE-DOMINATED', and compositions, "
@@ -118,6 +119,7 @@ def upper(x: arb) -> Fraction:
 #
 # An expression as a certificate has it: a tree of JSON types, and its text with all named.
 
+#: The operations that a certificate takes for samples.
 SAMPLES = (PoissonSubsample, SubsampleWithoutReplacement)
 
 
@@ -138,6 +140,7 @@ class KnownLaws(NamedTuple):
     pairs: Callable[[Any], Iterable[Iterable[tuple[Fraction, Fraction]]]]
 
 
+#: The leaves that the checker knows, each with the ranges of its parameters.
 LEAVES: dict[type[Node], KnownLeaf] = {
     Gaussian: KnownLeaf({"sigma": (0, None), "sensitivity": (0, None)}, "MIR17-T2", ("ZDW22",)),
     Laplace: KnownLeaf({"b": (0, None), "sensitivity": (0, None)}, "MIR17-T2"),
@@ -145,6 +148,7 @@ LEAVES: dict[type[Node], KnownLeaf] = {
     PureDP: KnownLeaf({"epsilon": (0, None)}, "KOV15", ("KOV15", "ZDW22")),
     ZCDP: KnownLeaf({"rho": (0, None), "xi": (-1, None)}, "BS16-D1.1"),
 }
+#: The leaves whose laws a certificate lists.
 LAWS: dict[type[Node], KnownLaws] = {
     FiniteMechanism: KnownLaws(("laws",), lambda m: m.pairs),
     DistributionPair: KnownLaws(("P", "Q"), lambda m: [m.masses or ()]),

@@ -60,6 +60,7 @@ class ContourSteering:
     room_of_sums: float = 0.7 * 768 * math.log(2) - 16
 
 
+#: The numbers that choose a contour, which no proof rests on.
 STEERING = ContourSteering()
 
 

@@ -110,14 +110,17 @@ Question = Mapping[str, Any]
 #: The ends as text, the theorems by name and the works that prove them.
 Answer = tuple[tuple[str, str], frozenset[str], frozenset[Source]]
 
+#: The class of each mechanism's name in a vector, and the name of its scale.
 MECHANISMS: dict[str, tuple[Callable[..., Node], str]] = {
     "gaussian": (Gaussian, "sigma"),
     "laplace": (Laplace, "b"),
     "randomized_response": (RandomizedResponse, "p"),
     "discrete_gaussian": (DiscreteGaussian, "sigma"),
 }
+#: The class of each sampling's name in a vector.
 SAMPLINGS = {"poisson": PoissonSubsample, "fixed_size": SubsampleWithoutReplacement}
 
+#: What each kind of question asks for, for the schema.
 MEANINGS = {
     "rdp": "The largest Rényi divergence of the order `order` over all neighbouring datasets under "
     "the relation, of the composition of all parts: ε(α) in nats. The order 1 is the "

@@ -31,6 +31,7 @@ from symacct.version import __version__
 
 # --- JSON Schema of the files
 
+#: The JSON schema of a double, as a decimal and as hexadecimal digits.
 _DOUBLE = {
     "type": "array",
     "prefixItems": [
@@ -40,6 +41,7 @@ _DOUBLE = {
     "minItems": 2,
     "maxItems": 2,
 }
+#: The JSON schema of an end of thirty digits.
 _END = {"type": "string", "pattern": "^(0|\\d\\.\\d{29}e-?\\d+)$"}
 _PART = {
     "type": "object",
@@ -57,6 +59,7 @@ _PART = {
     "dependentRequired": {"sampling": ["rate"], "rate": ["sampling"]},
     "additionalProperties": False,
 }
+#: The JSON schema of a question.
 _QUESTION = {
     "type": "object",
     "properties": {
@@ -80,6 +83,7 @@ _QUESTION = {
     "required": ["n", "tags", "lower", "upper"],
     "additionalProperties": False,
 }
+#: The JSON schema of a text.
 _TEXT = {"type": "string"}
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -146,12 +150,14 @@ FILES: dict[str, tuple[str, tuple[Recipe, ...]]] = {
     },
     "calibration_gaussian": ("calibration", tuple(calibration())),
 }
+#: The file with the SHA-256 of all others.
 _SUMS = "SHA256SUMS"
 _METHOD = (
     "Ball arithmetic (Arb), refined until the number lies strictly between two neighbouring "
     "decimals of thirty digits, which are `lower` and `upper`; one that is such a decimal lies "
     "between its two neighbours, and 0 is 0."
 )
+#: What the list of files says of its numbers.
 _NUMBERS = (
     "A number in brackets is a double: the shortest decimal that reads back as it, and its exact "
     "value in base 16. The question is about exactly this value, never about the decimal. Other "

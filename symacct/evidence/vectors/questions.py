@@ -132,6 +132,7 @@ _ALONE = {
     "near order 1": 150,
     "order 1": 50,
 }
+#: How many questions of a sampled mechanism are drawn, by what is hard in them.
 _SAMPLED = {
     "whole order": 300,
     "large order": 100,

@@ -56,16 +56,19 @@ def _laws_of(part: Part, names: SymbolNames) -> WrittenLaws:
 
 # --- the formula
 
+#: The sign between a number and its formula, by the kind of the number.
 _RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq"}
 #: One maximum is over at most this many pairs.
 _MOST_DIRECTIONS = 8
 #: The parts with their counts, and whether P and Q are exchanged.
 Direction = tuple[Runs, bool]
+#: The lines that define the hockey-stick divergence.
 _STICK = (
     r"H_{\varepsilon}(A \,\|\, B) &= \int \max\{0,\, dA - e^{\varepsilon} \, dB\}",
     r"&= \mathrm{E}_{A}\bigl[ \max\{0,\, 1 - e^{\varepsilon - L}\} \bigr], "
     r"\quad L = \log \frac{dA}{dB}",
 )
+#: The line that says what L is of a product.
 _SUMMED = r"&\quad \text{(of products, $L$ is the sum of the factors' independent losses)}"
 _LEAST = r" \quad \text{(the least such $\varepsilon$, rounded up)}"
 _UNITS = r"&\quad \text{(outcomes in units of the sensitivity)}"

@@ -555,4 +555,5 @@ def bracketed(text: str, opening: str = "(") -> str:
     return f"{left}{text}{right}"
 
 
+#: Both brackets in LaTeX, by the left one.
 _BRACKETS = {"(": ("(", ")"), "{": (r"\{", r"\}")}

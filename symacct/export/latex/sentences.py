@@ -35,6 +35,7 @@ NAMING_COMMANDS = frozenset([*GREEK, *_ALPHABETS, *_ACCENTS, *_NAMED_SIGNS])
 #: These commands take one argument.
 _TAKING = frozenset([*_ALPHABETS, *_ACCENTS])
 
+#: Signs that LaTeX reads as commands, and what prints them.
 _ESCAPED = {
     "\\": r"\backslash ",
     "{": r"\{",
@@ -51,6 +52,7 @@ _ESCAPED = {
     "`": r"\prime ",
     " ": r"\ ",
 }
+#: A part of a name: letters, or digits.
 _PART = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"(?:c*a(?:_a(?:\^a)?|\^a(?:_a)?)?)*")
 _GROUP = re.compile(rf"\{{{_NAME.pattern}\}}")
@@ -221,11 +223,13 @@ _SIGNS = {
     "η*": r"\eta^{\ast}",
     "⁻¹": "^{-1}",
 }
+#: Functions that are written upright in mathematics.
 _FUNCTIONS = ("log", "min", "max", "exp")
 _NUMBER = r"\d[\d.]*e-?\d+"
 _PIECE = re.compile(
     rf"{_NUMBER}|(?<![\^_])[A-Za-z]+|{'|'.join(map(re.escape, _SIGNS))}|.", re.DOTALL
 )
+#: Signs that need no command.
 _PLAIN = re.compile(r"[A-Za-z0-9 +\-*/=<>()\[\],.;:|!^_]")
 _SPACE = re.compile(r"(?<=[A-Za-z]) (?=[()\],}^_])")  # that no command needs behind it
 _OF_WORDS = re.compile(r"\{\\ensuremath\{(.*)\}\}")

@@ -151,6 +151,7 @@ class BallArithmetic(PlainGaps):
         return not x.is_finite() and bool(x > 0)
 
 
+#: The arithmetic of balls, at flint's current precision.
 BALL = BallArithmetic()
 #: The largest binary exponent of a ball whose fraction is formed; a longer one fills the memory,
 #: and is refused by LimitError.

@@ -502,4 +502,5 @@ def _series(ratio: Callable[[int], Array]) -> Array:
     return total
 
 
+#: The arithmetic of float64 with error bars, which are no proof.
 FLOAT64 = Float64Arithmetic()

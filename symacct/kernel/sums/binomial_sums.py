@@ -292,6 +292,7 @@ class ExponentialArithmetic(BallArithmetic):
         return value if isinstance(value, LinearExponent) else super().number(value)
 
 
+#: The arithmetic in which a theorem's terms become sums of exponentials in the order.
 EXPONENTIALS = ExponentialArithmetic()
 
 

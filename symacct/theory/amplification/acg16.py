@@ -30,6 +30,7 @@ def moments_orders(
     yield Inequality("$λ = α−1 <= σ² log(1/(qσ))$", alpha - 1, -(sigma**2) * ctx.log(q * sigma))
 
 
+#: The conditions on q and σ/Δ under which the theorem holds.
 REGIME = Regime(("q", "σ/Δ"), rate_and_noise, fewer_than_noise, moments_orders)
 
 

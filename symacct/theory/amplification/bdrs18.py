@@ -60,6 +60,7 @@ def truncated_orders(
     yield Inequality("$α < log(1/s)/(4ρ)$", 4 * rho * alpha, -ctx.log(s), strict=True)
 
 
+#: The conditions on s, ρ and ω under which the theorem holds.
 REGIME = Regime(("s", "ρ", "ω"), rate_and_stated, truncated_well, truncated_orders)
 
 

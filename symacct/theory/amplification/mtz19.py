@@ -62,6 +62,7 @@ def closed_form_orders(
     yield Inequality("$α (L + log(qα) + 1/(2σ²)) <= σ²L²/2 − log 5 − 2 log σ$", left, right)
 
 
+#: The conditions on q and σ/Δ under which the theorem holds.
 REGIME = Regime(("q", "σ/Δ"), rate_and_noise, few_and_noisy, closed_form_orders)
 
 

@@ -58,6 +58,7 @@ def counted_by(law: type) -> Condition:
     return applies
 
 
+#: The condition that the number of runs is truncated negative binomial.
 NEGATIVE_BINOMIAL = counted_by(TruncatedNegativeBinomial)
 
 #: The decorator of what is proved, from above, of the best of several runs.
@@ -302,6 +303,7 @@ def negative_binomial_all(
 #: order gives a proved bound: it saves time.
 _FLATTEST = Fraction(1, 2**20)
 
+#: The condition that the number of runs is Poisson.
 POISSON = counted_by(Poisson)
 
 
@@ -494,6 +496,7 @@ def poisson_all(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> 
 # The best of those of n runs that are made, each with one probability; docs/proofs/selection.md,
 # Lemma binomial-runs.
 
+#: The condition that the number of runs is binomial.
 BINOMIAL = counted_by(Binomial)
 
 

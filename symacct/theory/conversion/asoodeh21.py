@@ -53,6 +53,7 @@ class ConversionSearch:
     linear: float = 2.0**-8
 
 
+#: The numbers of the search, which no proof rests on.
 _SEARCH = ConversionSearch()
 #: An answer of which nothing is known, because bits are missing.
 _UNKNOWN = arb(0, "inf")

@@ -529,6 +529,7 @@ _OTHERS: tuple[dict[str, Any], ...] = (
     {"inner": 2}, {"inner": 5}, {"sampling": "none", "gamma": None},
     {"sampling": "poisson"}, {"sampling": "without_replacement"},
 )  # fmt: skip
+#: The relations that are asked about, by their names in the protocol.
 _ADJACENCIES = ("add_remove", "replace_one", "zero_out")
 
 

@@ -20,6 +20,7 @@ from symacct.kernel.deadline import progress
 from symacct.kernel.errors import echo, reason, suggestion
 from symacct.verify.peer.process import PeerError
 
+#: The folder of the bundled adapters.
 _FOLDER = Path(__file__).parents[1] / "adapters"
 #: PEP 723: a block of comments at the head of a script that names what it needs.
 _METADATA = re.compile(r"(?m)^# /// script$\n(?P<content>(?:^#(?:| .*)$\n)+?)^# ///$")

@@ -370,4 +370,5 @@ class Answer:
 
 #: A question and what came back.
 Exchange = tuple[Ask, Answer]
+#: The line that asks a peer for its hello.
 HELLO_LINE = json.dumps({"id": 0, "ask": "hello", "protocol": VERSION})

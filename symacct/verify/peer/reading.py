@@ -363,6 +363,7 @@ _SUPPORT: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(("min_order", "max_order"), _order),
     **dict.fromkeys(("order_one", "inner", "batch", "group", "sensitivity"), _flag),
 }
+#: How each field of a hello is read.
 _HELLO: dict[str, Callable[[object], Any]] = {
     "peer": lambda value: _text(value, 80),
     "version": _version,
@@ -372,6 +373,7 @@ _HELLO: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(("compose", "order_grid", "negative_epsilon"), _flag),
     "how": _how,
 }
+#: The fields that a hello and its rows must have.
 _REQUIRED = ("mechanism", "peer", "supports")
 
 

@@ -187,13 +187,16 @@ _NEAR_1_TERMS = (
     "The usual repair: where a moment is close to 1, compute what it is above 1 with expm1, and "
     "its logarithm with log1p."
 )
+#: A repair for sums that cancel, in words.
 _SUM_FROM_2 = (
     "The usual repair: compute what the moment is above 1 as the sum from l = 2 of "
     "C(α, l) (1−γ)^(α−l) γ^l expm1((l−1) ε(l)), and its logarithm with log1p."
 )
+#: A repair for too few orders, in words.
 _MORE_ORDERS = (
     "The usual repair: search more orders, and smaller and larger ones, such as 1.25, 1.5 and 1.75."
 )
+#: What a peer that lists its orders gets.
 _DECLARE = (
     " A peer that lists the orders it searches (default_orders in its first line) gets a "
     "report that says whether the excess comes from these orders or from the code."
@@ -547,6 +550,7 @@ def _whats(ask: Ask) -> list[Cause]:
     return [*composed, *features, *inside, *several, *single]
 
 
+#: The words for each sampling.
 _SAMPLED = {
     "none": "without sampling",
     "poisson": "with Poisson sampling",
