@@ -188,6 +188,7 @@ def lower_order_as_upper(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Nu
 
 # --- the improved conversion, one sign at a time
 
+#: The schemes that attack the improved conversion, by the ε and by the δ that it gives.
 _TO_EPSILON, _TO_DELTA = TrueEpsilon(), HockeyStick()
 
 

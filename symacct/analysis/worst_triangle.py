@@ -105,6 +105,7 @@ class EquilateralSearch:
     shares: tuple[float, ...] = (1.0, 0.98, 0.95, 0.9, 0.8, 0.6)
 
 
+#: The numbers of both searches, which no bound rests on.
 _SEARCH, _EQUILATERAL = TriangleSearch(), EquilateralSearch()
 _ZERO = Fraction(0)
 #: Shares of G − 1 by which the maximum may exceed the larger end; the last is proved for all.

@@ -116,6 +116,7 @@ def _second(curve: RDPCurve) -> Callable[[int], arb]:
 #
 # Condition (4) of Zhu, Wang 2019: the signs of a mechanism's odd χ-divergences.
 
+#: The names of both directions of a pair.
 FORWARD, BACKWARD = "P‖Q", "Q‖P"
 #: χ^l is computed to a relative accuracy of this many bits where only its sign is asked.
 _SIGN_BITS = 32

@@ -66,7 +66,7 @@ _KINDS = {
     Kind.LOWER: "lower bound",
     Kind.NEITHER: "no bound",
 }
-# A line is as weak as the weakest of its points, the weakest kind first.
+#: A line is as weak as the weakest of its points, the weakest kind first.
 _WEAKEST = (Kind.NEITHER, Kind.LOWER, Kind.UPPER, Kind.EXACT)
 
 
@@ -207,8 +207,8 @@ def _drawn(record: dict[str, Any]) -> float:
 #
 # Axes that read well, a style for each kind of statement.
 
-# The colours are Okabe and Ito's, which every eye tells apart, neighbours in the list also in grey.
-# Curves also differ in the sign of an exact curve, and in how the sign of a bound is filled.
+#: The colours are Okabe and Ito's, which every eye tells apart, neighbours in the list also in
+#: grey. Curves also differ in the sign of an exact curve, and in how the sign of a bound is filled.
 _COLOURS = ("#0072B2", "#E69F00", "#000000", "#D55E00", "#56B4E9", "#009E73")
 _SIGNS = ("", "o", "s", "D", "P", "*")
 _FILLS = ("full", "none", "left", "top", "right", "bottom")

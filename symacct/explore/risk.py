@@ -196,7 +196,7 @@ def _kind_cell(value: Bound | str) -> str:
 #
 # What is asked, and what was had of it in time.
 
-# The table asks at these false positive rates, priors and baselines.
+#: The table asks at these false positive rates, priors and baselines.
 _FPRS, _PRIORS, _BASELINES = ("1/10", "1/100", "1/1000", "1e-6"), ("1/2", "1/10"), ("1/10", "1e-3")
 #: The reason that stands for the regret of a μ that a Rényi curve gave.
 _NO_REGRET = "the μ above is from the Rényi curve, which does not say how good a test is at least"

@@ -69,6 +69,7 @@ from symacct.theory.amplification.pairs import expectation
 # 1/t, so that e^{−s/t} can stand beside powers, smaller than all of them. What does not depend on
 # the variable stays a SymPy expression, and is computed exactly as in a formula.
 
+#: The variable of a series, which goes to 0 from above.
 T = sympy.Dummy("t", positive=True)
 #: Balls have this many bits where they show that a coefficient is not 0 at one point.
 _TEST_BITS = 256

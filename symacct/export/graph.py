@@ -14,7 +14,7 @@ from symacct.kernel.formula import value_text
 from symacct.kernel.node import Node
 from symacct.text import heading
 
-# A part is led in by one of the first two, and the lines below it by one of the others.
+#: A part is led in by one of the first two, and the lines below it by one of the others.
 _BRANCH, _LAST, _ON, _PAST = "├── ", "└── ", "│   ", "    "
 #: The repr of a graph shows this many lines of the tree.
 _REPR_LINES = 4

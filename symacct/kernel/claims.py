@@ -138,6 +138,7 @@ def common_adjacency(adjacencies: Iterable[Adjacency], what: str) -> Adjacency:
     return reduce(lambda met, other: met.meet(other, what), ordered, ordered[0])
 
 
+#: The relation that is left open, whose claims hold for any, and the three that have a name.
 EITHER = Adjacency()
 ADD_REMOVE = Adjacency(Relation.ADD_REMOVE)
 REPLACE_ONE = Adjacency(Relation.REPLACE_ONE)

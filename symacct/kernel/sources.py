@@ -73,6 +73,7 @@ def _sliced(text: str) -> dict[str, Work]:
 #: The works of sources.bib by their keys.
 WORKS = _sliced(Path(__file__).with_suffix(".bib").read_text(encoding="utf-8"))
 
+#: The works that code cites, each by its key.
 ACG16 = WORKS["ACG16"]
 AKL21 = WORKS["AKL21"]
 ALCKS21 = WORKS["ALCKS21"]

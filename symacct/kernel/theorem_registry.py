@@ -201,6 +201,7 @@ ConditionAtOrder = Callable[[Node, Order | np.ndarray], str | None]
 #: (ctx, curve or curves, α, parameters …) ↦ the bound at α in the arithmetic, in nats.
 Bound: TypeAlias = Callable[..., Number]
 
+#: What a theorem's status says; other statuses are words of their own.
 PROVED, REFUTED = "proved", "refuted"
 #: The values of an option whose theorem states no narrower range; 10⁹ terms would take hours.
 #: Larger ones are refused.

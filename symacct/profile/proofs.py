@@ -13,6 +13,7 @@ SOURCE = ZDW22.at(
     "dominating pairs and their composition; SYMACCT, docs/proofs/contours.md, complex-sum"
 )
 
+#: The proofs that an answer of the profile may rest on, each with its code and its lemmas.
 PAIRS = Proof("PROFILE-PAIRS", ZDW22.at("dominating pairs and their composition"))
 CONTOURS = Proof("PROFILE-CONTOUR", SYMACCT.at("docs/proofs/contours.md, complex-sum"))
 GRIDS = Proof("PROFILE-GRID", SYMACCT.at("docs/proofs/grids.md, loss-grid"))

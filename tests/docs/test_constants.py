@@ -72,7 +72,14 @@ def numbers(text):
 
 
 def _numbers(lines, body):
-    """The constants among the statements of a module or a class."""
+    """The numbers among the constants of a module or a class."""
+    for node, names, comment in _constants(lines, body):
+        if is_number(node.value) and not all(map(CONSTANT.fullmatch, names)):
+            yield node.lineno, ", ".join(names), comment
+
+
+def _constants(lines, body):
+    """The statement, the names and the comment of each constant of a module or a class."""
     last, comment = 0, ""
     for node in body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
@@ -87,9 +94,8 @@ def _numbers(lines, body):
         names = [
             name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
         ]
-        is_constant = body[0].col_offset or all(name.isupper() for name in names)
-        if is_constant and is_number(node.value) and not all(map(CONSTANT.fullmatch, names)):
-            yield node.lineno, ", ".join(names), comment
+        if body[0].col_offset or all(name.isupper() for name in names):
+            yield node, names, comment
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -102,9 +108,35 @@ def test_a_number_says_what_rests_on_it(file):
     assert silent == []
 
 
-@pytest.mark.parametrize(
-    "file", sorted(PACKAGE.glob("**/*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
+#: Each adapter is a script in its peer's own names, and is read from end to end.
+ADAPTERS = PACKAGE / "verify" / "adapters"
+EVERY = pytest.mark.parametrize(
+    "file",
+    [file for file in sorted(PACKAGE.glob("**/*.py")) if ADAPTERS not in file.parents],
+    ids=lambda path: str(path.relative_to(PACKAGE)),
 )
+
+
+@EVERY
+def test_a_constant_has_a_comment(file):
+    """Above it, above the ones before it without a line between, or behind it."""
+    text = file.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    bare = [
+        f"{file}:{node.lineno}: {', '.join(names)}"
+        for node, names, comment in _constants(lines, ast.parse(text).body)
+        if not (comment or "  # " in lines[node.lineno - 1] or is_plain(names, node.value))
+    ]
+    assert bare == []
+
+
+def is_plain(names, value):
+    """Is it a type's letter, or a number of mathematics?"""
+    of_type = isinstance(value, ast.Call) and ast.unparse(value.func) in ("TypeVar", "ParamSpec")
+    return of_type or all(map(CONSTANT.fullmatch, names))
+
+
+@EVERY
 def test_the_comment_of_a_number_stands_alone(file):
     pointing = [
         f"{file}:{line}: {names}: {comment}"

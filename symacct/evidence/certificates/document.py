@@ -18,7 +18,7 @@ from symacct.results.written import Document
 
 # --- the document
 
-# A certificate says that it is one, and in which version of its format.
+#: A certificate says that it is one, and in which version of its format.
 FORMAT, VERSION = "symacct certificate", "1"
 
 

@@ -199,7 +199,7 @@ def _fault(tex: str) -> str | None:
     )
 
 
-# The library's table lacks these signs; and BibTeX counts braces even when they are escaped.
+#: The library's table lacks these signs; and BibTeX counts braces even when they are escaped.
 _OURS = {
     "ε": r"{\ensuremath{\epsilon}}",  # as in the formulas
     "′": "'",

@@ -365,10 +365,11 @@ _ZERO = int(np.flatnonzero(_PLACES == 0)[0])
 #: What is estimated to be below e^{−3} of the bound has one chord for all. It steers: any chord is
 #: a bound.
 _SPARE_NATS = 3.0
-# What depends on θ and v alone, as in `log_edge`.
+#: arg R_θ at each angle and place, in float64, as `log_edge` has it in balls. It steers.
 _ARG = np.angle(1 + np.exp(_PLACES + 1j * _LINE_ANGLES))
 #: The slope of arg R_θ at each angle and place, in float64. It steers.
 _RISE = np.sin(_LINE_ANGLES) / (2 * np.cosh(_PLACES) + 2 * np.cos(_LINE_ANGLES))
+#: log sin θ of each angle, in float64. It steers.
 _LOG_SINE = np.log(np.sin(_LINE_ANGLES))
 #: log(1 + e^w) at each place, in float64. It steers.
 _LOG_GROWTH = np.logaddexp(0, _PLACES)

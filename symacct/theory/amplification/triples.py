@@ -944,6 +944,7 @@ class AntitheticCoupling:
         return log_u - log_v
 
 
+#: The worst triples of pure DP, for samples of a fixed size and for Poisson samples.
 _FIXED_SIZE, _POISSON = FixedSize(), AntitheticCoupling()
 
 
