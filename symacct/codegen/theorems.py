@@ -56,7 +56,7 @@ Rdp = Callable[[Traced], Traced]
 #: NaN, which the code gives where the theorem says nothing.
 NO_ANSWER = Traced.of(math.nan)
 #: A condition on the order must hold by the size of its sides over this, for they are computed. A
-#: smaller slack may be unsound where rounding decides.
+#: larger number may be unsound where rounding decides.
 _CONDITION_SLACK = 10**12
 #: A hull in code has at most this many segments, one for each whole order of its table. More are
 #: refused.

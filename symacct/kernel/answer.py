@@ -394,7 +394,7 @@ def minus(x: mpmath.mpf) -> mpmath.mpf:
 #: rests on it.
 _LINE_DIGITS = 10
 #: The largest binary exponent of an enclosure for which a short decimal is looked for. It saves
-#: time: farther ones are printed with an exponent.
+#: time: only the text rests on it.
 _MOST_EXPONENT = 10**6
 #: The number of characters up to which an expression stands in a line in full. Only the text rests
 #: on it.

@@ -129,7 +129,7 @@ class DiscreteGaussian(LatticeNoise):
         return scale_in_float(self.sigma, "DiscreteGaussian, sigma")
 
     def outcomes(self, least: float, most: float, need: float) -> range:
-        """The k within √(2(need + 5)) deviations of 0, Δ and both orders' middles."""
+        """The k from Δ·min(least, 0) to Δ·max(most, 0), and √(2(need + 5)) deviations beyond."""
         reach = math.sqrt(2 * (need + _SPARE_NATS)) * self.in_float
         low, high = self.sensitivity * min(least, 0.0), self.sensitivity * max(most, 0.0)
         count = math.ceil(high - low + 2 * reach)

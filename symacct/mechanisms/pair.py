@@ -171,7 +171,7 @@ class MixtureDirection(Direction):
     reverse: bool = False
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        """α ↦ log(1 + E_Q[(m/q)^β] − 1)/(α−1), 0 for equal laws"""
+        """α ↦ log E_Q[(m/q)^β]/(α−1), by the excess over 1; 0 for equal laws"""
         if self.overlap.is_equal:
             return lambda alpha: ctx.number(0)
 
