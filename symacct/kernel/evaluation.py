@@ -54,6 +54,8 @@ class NodeCurve:
         self.evaluation = evaluation
         self.node = node
         self.values = values
+        #: The tables of derived values that were read, by their names.
+        self._tables: dict[str, Remembered] = {}
 
     def __call__(self, alpha: Order) -> Number:
         """ε(α), or the values at an array of orders, which are not remembered."""
@@ -105,7 +107,11 @@ class NodeCurve:
         A missing key gives None; who uses it writes what it computes. Between questions the limit
         on values may forget some.
         """
-        return self.evaluation.memo(self.node, self.evaluation.key._replace(derived=name))
+        table = self._tables.get(name)
+        if table is None:
+            key = self.evaluation.key._replace(derived=name)
+            table = self._tables[name] = self.evaluation.memo(self.node, key)
+        return table
 
     def excesses(self) -> Callable[[Order], Number]:
         """l ↦ e^{(l−1)ε(l)} − 1 at whole l, by a leaf's own formula if it has one; remembered."""

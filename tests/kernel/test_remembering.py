@@ -4,15 +4,32 @@ import copy
 import dataclasses
 import pickle
 import random
+from collections import Counter
+from fractions import Fraction
 
 import pytest
+from sympy import Symbol
 
-from symacct import Accountant, Compose, DomainError, Gaussian, Laplace, PoissonSubsample, limits
+from symacct import (
+    Accountant,
+    Compose,
+    DomainError,
+    Gaussian,
+    GroupPrivacy,
+    Laplace,
+    PoissonSubsample,
+    calibrate,
+    limits,
+)
 from symacct.interop import EventAccountant
 from symacct.kernel import limits as sizes
-from symacct.kernel.evaluation import LeafCurve
+from symacct.kernel.accountant import default_accountant
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.evaluation import Evaluation, LeafCurve, OperationCurve
 from symacct.kernel.exact import order
 from symacct.kernel.memory import Remembered
+from symacct.theory.amplification import pairs
 
 STEP = PoissonSubsample(Gaussian(3), "1/50")
 M = 100 * STEP + Laplace(4)
@@ -69,6 +86,63 @@ def test_what_is_asked_again_and_again_stays(monkeypatch):
         accountant.rdp(m, 1002)
     assert asked.count(7) == 1
     assert asked.count(1002) == 2
+
+
+def counted_computations(monkeypatch):
+    """How often each curve is computed at each order, in the questions that are then asked."""
+    computed = Counter()
+
+    def counting(compute):
+        def counted(curve, alpha):
+            evaluation = curve.evaluation
+            computed[curve.node, alpha, evaluation.key] += 1
+            return compute(curve, alpha)
+
+        return counted
+
+    for kind in (LeafCurve, OperationCurve):
+        monkeypatch.setattr(kind, "compute", counting(kind.compute))
+    return computed
+
+
+SAMPLED = PoissonSubsample(Gaussian(Symbol("sigma", positive=True)), "1/100")
+
+
+@pytest.mark.parametrize(
+    ("m", "epsilon"),
+    [
+        (10_000 * SAMPLED, 1),
+        (1000 * SAMPLED + 500 * PoissonSubsample(Laplace(20), "1/100") + Gaussian(10), 2),
+        (GroupPrivacy(1000 * SAMPLED, 4), 3),
+    ],
+    ids=["one mechanism", "three mechanisms", "groups"],
+)
+def test_a_calibration_computes_no_value_twice(monkeypatch, m, epsilon):
+    """And a second one, asked while the first is there, computes fewer."""
+    default_accountant().clear()
+    computed = counted_computations(monkeypatch)
+    first = calibrate(m, epsilon, "1e-5", digits=5, conversion="improved")
+    assert max(computed.values()) == 1
+    cold = computed.total()
+    second = calibrate(m, epsilon, "1e-5", digits=5, conversion="improved")
+    assert second == first
+    assert computed.total() - cold < cold
+
+
+@pytest.mark.parametrize("memory", [None, Accountant()._table])
+def test_orders_about_one_whole_order_are_read_from_one_polynomial(monkeypatch, memory):
+    """Also in an evaluation that remembers for itself alone."""
+    expanded = []
+    expand = pairs.sampled_gaussian_local
+    monkeypatch.setattr(
+        pairs, "sampled_gaussian_local", lambda *a: expanded.append(a[0]) or expand(*a)
+    )
+    with precision(100):
+        curve = Evaluation(BALL, memo=memory).curve(10 * STEP)
+        values = [curve.local_value(9 + Fraction(i, 12)) for i in range(-5, 6)]
+        assert expanded == [9]
+        alone = [Evaluation(BALL).curve(10 * STEP)(9 + Fraction(i, 12)) for i in range(-5, 6)]
+    assert all(a.overlaps(b) for a, b in zip(values, alone, strict=True))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 10])
