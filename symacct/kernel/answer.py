@@ -64,6 +64,9 @@ _FLOAT_DIGITS = 15
 #: The number of decimals up to which a number is printed as a decimal, not as a fraction. Only the
 #: text rests on it.
 _MOST_DECIMALS = 60
+#: Binary exponents below this have logarithms that float64 tells to within 2⁻¹⁰: 2⁴⁰ times some
+#: units of 2⁻⁵³. Beyond it balls take the logarithm.
+_FLOAT_EXPONENTS = 2**40
 #: The rounding of a fraction, by whether it goes up, down, or to the nearest (None).
 _ROUNDINGS = {
     True: decimal.ROUND_CEILING,
@@ -146,14 +149,15 @@ def exact_decimal(number: Fraction) -> str | None:
 
     A small number of one digit is written as 1e-5.
     """
-    rest, places = number.denominator, 0
-    while places <= _MOST_DECIMALS and (rest % 2 == 0 or rest % 5 == 0):
-        rest //= next(factor for factor in (10, 2, 5) if rest % factor == 0)
-        places += 1
+    twos = (number.denominator & -number.denominator).bit_length() - 1
+    rest, fives = number.denominator >> twos, 0
+    while rest % 5 == 0 and fives <= _MOST_DECIMALS:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives)
     if rest != 1 or places > _MOST_DECIMALS:
         return None
-    scaled = number * 10**places
-    digits, sign = str(fmpz(abs(scaled.numerator))), "-" if number < 0 else ""
+    scaled = abs(number.numerator) * (10**places // number.denominator)
+    digits, sign = str(fmpz(scaled)), "-" if number < 0 else ""
     if places == 0:
         return sign + digits
     if len(digits.rstrip("0")) == 1 and places - len(digits) >= 3:
@@ -310,17 +314,28 @@ def _log_ratio(x: mpmath.mpf, unit: mpmath.mpf) -> int:
     """⌊log₁₀(x/unit)⌋ exactly, for finite x, unit > 0."""
 
     def largest() -> int | None:
-        log = (to_ball(x) / to_ball(unit)).log() / arb(10).log()
-        if not log.rad() < 0.25:
+        near = _near_log_ratio(x, unit)
+        if near is None:
             return None
-        nearest: Any = (log.mid() + 0.5).floor().unique_fmpz()
-        near = int(nearest)
         left = _times_ten_to(x, -near) / to_ball(unit)
         if left >= 1:
             return near
         return near - 1 if left < 1 else None
 
     return int(_at_rising_precision(bits(x, unit), largest))
+
+
+def _near_log_ratio(x: mpmath.mpf, unit: mpmath.mpf) -> int | None:
+    """A whole number within ¾ of log₁₀(x/unit), for finite x, unit > 0; None for too few bits."""
+    (_, top, power, _), (_, bottom, unit_power, _) = x._mpf_, unit._mpf_
+    shift = int(power - unit_power)
+    if abs(shift) < _FLOAT_EXPONENTS:
+        return round(math.log10(int(top)) - math.log10(int(bottom)) + shift * math.log10(2))
+    log = (to_ball(x) / to_ball(unit)).log() / arb(10).log()
+    if not log.rad() < 0.25:
+        return None
+    nearest: Any = (log.mid() + 0.5).floor().unique_fmpz()
+    return int(nearest)
 
 
 def _at_rising_precision(bits: int, question: Callable[[], Any]) -> Any:
@@ -753,9 +768,9 @@ def to_ball(x: mpmath.mpf) -> arb:
 
     ∞ stays ∞; NaN and −∞ become NaN.
     """
-    if not mpmath.isfinite(x):
-        return arb("inf") if x > 0 else arb.nan()
     sign, mantissa, power, _ = x._mpf_
+    if power and not mantissa:  # no number
+        return arb("inf") if x > 0 else arb.nan()
     return arb((-int(mantissa) if sign else int(mantissa), int(power)))
 
 

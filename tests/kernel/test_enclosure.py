@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from symacct import Claim, Enclosure, Gaussian, Kind, Laplace, PrecisionError, PureDP
 from symacct.kernel.answer import (
+    exact_decimal,
     float_above,
     float_below,
     format_down,
@@ -165,6 +166,18 @@ def test_decimals_are_those_of_exact_fractions(number, width, digits):
         assert Fraction(text) == shared[0]
         minus = mpf(-mantissa - width, power), mpf(-mantissa, power)
         assert format_shared(*minus, digits) == "-" + text
+
+
+@given(
+    st.integers(-(10**20), 10**20), st.integers(0, 70), st.integers(0, 70), st.sampled_from([1, 3])
+)
+@examples(80, 300)
+def test_a_number_is_its_decimal_where_it_has_sixty_places_or_fewer(top, twos, fives, other):
+    number = Fraction(top, 2**twos * 5**fives * other)
+    text = exact_decimal(number)
+    assert (text is not None) == ((number * 10**60).denominator == 1)
+    if text is not None:
+        assert Fraction(text) == number
 
 
 @pytest.mark.parametrize("power", [10**15, -(10**15), 3 * 10**6, -(10**6)])
