@@ -41,6 +41,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import By
 from symacct.kernel.sums import order_search
+from symacct.kernel.sums.order_search import is_steady
 from symacct.kernel.theorem_registry import Theorem
 
 # --- where the search starts
@@ -398,15 +399,18 @@ class BestOrder:
                 raise self._skipped from None
             return arb("inf")  # any other order is as sound, if not proved the best
         # A log δ next to 0 need not be told from 0, if δ has its digits.
-        is_resolved = any(map(order_search.is_steady, (value, self.question.answer(value))))
-        more_bits = BALL.bits < _TUNING.most_bits and curve is self._curves.get(BALL.bits)
-        if not is_resolved and more_bits:
+        is_resolved = is_steady(value) or is_steady(self.question.answer(value))
+        if not is_resolved and self._can_have_more_bits(curve):
             with precision(2 * BALL.bits):  # what is left may have cancelled
                 return self.objective()(alpha)
         if not (value.is_finite() or value > 0 or value < 0):
             self._skipped = self._skipped or undecided(echo(self.question.m), self.digits)
         self._patience = -1  # negative: one order has a value, so that the search never gives up
         return value
+
+    def _can_have_more_bits(self, curve: NodeCurve) -> bool:
+        """Is it the node's own curve, at a precision that may be doubled?"""
+        return BALL.bits < _TUNING.most_bits and curve is self._curves.get(BALL.bits)
 
     def at_infinity(self) -> arb | None:
         """ε(∞) where it is known and finite; else None."""

@@ -413,9 +413,10 @@ class Theorem:
         subject = f"{self.name} on {type(node).__name__}"
         if self.reads != "itself":
             premises = node.carried(premises, subject)  # type: ignore[attr-defined]
-        own_claim = replace(self.claim, kind=self.kind_for(node, alpha))
-        if self.adjacency == node.theorem_adjacency:  # type: ignore[attr-defined]
-            own_claim = replace(own_claim, adjacency=node.fixed_adjacency)  # type: ignore[attr-defined]
+        adjacency = self.adjacency
+        if adjacency == node.theorem_adjacency:  # type: ignore[attr-defined]
+            adjacency = node.fixed_adjacency  # type: ignore[attr-defined]
+        own_claim = replace(self.claim, kind=self.kind_for(node, alpha), adjacency=adjacency)
         claim = infer(subject, own_claim, premises, self.monotone)
         # A refuted statement bounds nothing, whatever kind it states.
         return replace(claim, kind=Kind.NEITHER) if self.status == REFUTED else claim

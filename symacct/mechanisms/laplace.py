@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from symacct.kernel.arithmetic import Arithmetic, Number
@@ -138,4 +137,4 @@ class Laplace(VectorLaplace):
     @property
     def neighbours(self) -> LaplaceShift:
         """All neighbours move the query along one line."""
-        return replace(super().neighbours, is_on_line=True)
+        return LaplaceShift(self.pure, of_query=bool(self.noise_scale), is_on_line=True)
