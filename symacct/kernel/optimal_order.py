@@ -176,17 +176,29 @@ def is_steered(node: Node, by: By) -> bool:
     memo: dict[object, bool] = node._derived("is steered")
     key = by, theorem_registry.register.revision
     if key not in memo:
-        candidates = theorem_registry.theorems() if by is None else theorem_registry.all_named(by)
         if any(map(theorem_registry.rough_curve, node.walk())):
-            memo[key] = by is None or all(map(_is_whole_curve, candidates))
+            memo[key] = all(map(_is_whole_curve, () if by is None else _candidates(by)))
         else:
-            memo[key] = any(
-                theorem_registry.is_about(theorem, below) and theorem.applies(below) is None
-                for theorem in candidates
-                if theorem.steer is not None
-                for below in node.walk()
-            )
+            memo[key] = any(_has_steer(below, by) for below in node.walk())
     return memo[key]
+
+
+def _has_steer(node: Node, by: By) -> bool:
+    """Has a theorem about the node itself a `steer`? Remembered with it, as parts of many nodes."""
+    memo: dict[object, bool] = node._derived("has steer")
+    key = by, theorem_registry.register.revision
+    if key not in memo:
+        memo[key] = any(
+            theorem_registry.is_about(theorem, node) and theorem.applies(node) is None
+            for theorem in _candidates(by)
+            if theorem.steer is not None
+        )
+    return memo[key]
+
+
+def _candidates(by: By) -> Iterable[Theorem]:
+    """The theorems that a pinned name allows; all of them where nothing is pinned."""
+    return theorem_registry.theorems() if by is None else theorem_registry.all_named(by)
 
 
 def below_near(proved: Evaluation, near: Order, node: Node) -> NodeCurve | None:

@@ -23,12 +23,14 @@ from symacct import (
 )
 from symacct.interop import EventAccountant
 from symacct.kernel import limits as sizes
+from symacct.kernel import theorem_registry
 from symacct.kernel.accountant import default_accountant
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.evaluation import Evaluation, LeafCurve, OperationCurve
 from symacct.kernel.exact import order
 from symacct.kernel.memory import Remembered
+from symacct.kernel.optimal_order import is_steered
 from symacct.theory.amplification import pairs
 
 STEP = PoissonSubsample(Gaussian(3), "1/50")
@@ -143,6 +145,22 @@ def test_orders_about_one_whole_order_are_read_from_one_polynomial(monkeypatch, 
         assert expanded == [9]
         alone = [Evaluation(BALL).curve(10 * STEP)(9 + Fraction(i, 12)) for i in range(-5, 6)]
     assert all(a.overlaps(b) for a, b in zip(values, alone, strict=True))
+
+
+def test_what_steers_a_part_is_looked_for_once(monkeypatch):
+    """However many compositions it is part of, as an epoch after each of which ε is asked."""
+    asked = []
+    is_about = theorem_registry.is_about
+    monkeypatch.setattr(
+        theorem_registry, "is_about", lambda *pair: asked.append(pair) or is_about(*pair)
+    )
+    total = Compose()
+    for epoch in range(6):
+        total += 2 * PoissonSubsample(Gaussian(Fraction(101 + epoch, 7)), "1/97")
+        assert not is_steered(total, None)
+    asked_about = [(theorem.name, node) for theorem, node in asked]
+    assert asked_about
+    assert len(asked_about) == len(set(asked_about))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 10])
