@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         TCDP,
         ZCDP,
         ApproximateDP,
+        BallsInBins,
         Curve,
         DiscreteGaussian,
         DiscreteGaussianSum,
@@ -126,6 +127,7 @@ __all__ = [
     "ApproximateDP",
     "AssumptionError",
     "Attack",
+    "BallsInBins",
     "BudgetError",
     "Calibration",
     "Claim",
@@ -375,6 +377,7 @@ def __getattr__(name: str) -> Any:
 #: Met as answers, or as what a function makes, and not called by their names.
 _ANSWERS = {
     "Attack",
+    "BallsInBins",
     "Calibration",
     "OddChiReport",
     "PrivacyReport",

@@ -15,6 +15,7 @@ from symacct import (
     ZCDP,
     Accountant,
     ApproximateDP,
+    BallsInBins,
     Compose,
     Convexify,
     Curve,
@@ -201,6 +202,18 @@ LEAVES = {
     "FiniteMechanism": finite_mechanisms(),
     "ExponentialFamily": st.builds(
         ExponentialFamily, slopes, st.sampled_from(["inf", "3/2"]), st.integers(100, 200)
+    ),
+}
+
+#: Leaves whose curve is about one relation, so that not every operation takes them; their formulas
+#: stand in their own tests.
+ONE_RELATION = {
+    "BallsInBins": st.builds(
+        BallsInBins,
+        st.sampled_from([(1,), (1, Fraction(1, 2)), (1, Fraction(-1, 3), Fraction(1, 4))]),
+        parameters,
+        st.integers(3, 6),
+        st.integers(1, 3),
     ),
 }
 

@@ -1,6 +1,7 @@
 """Leaves: what a mechanism is and its curve, a file per family."""
 
 from symacct.kernel.node import Mechanism
+from symacct.mechanisms.bins import BallsInBins
 from symacct.mechanisms.concentrated import TCDP, ZCDP
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -23,6 +24,7 @@ __all__ = [
     "TCDP",
     "ZCDP",
     "ApproximateDP",
+    "BallsInBins",
     "Curve",
     "DiscreteGaussian",
     "DiscreteGaussianSum",

@@ -142,7 +142,7 @@ def _one_sign(gram: Whole, steps: Sequence[int]) -> bool:
 # The matrix mechanism: sums of what many steps bring in, with Gaussian noise.
 
 #: The premise about what neighbours may differ by in a step, which is the unit of σ, by relation.
-_UNIT_OF = {
+UNIT_OF = {
     Relation.EITHER: "neighbouring datasets differ in the steps of one record alone, in each by a "
     "vector of Euclidean norm at most 1, the unit of σ",
     Relation.ADD_REMOVE: "a record adds a vector of Euclidean norm at most 1, the unit of σ, to "
@@ -156,7 +156,7 @@ _UNIT_OF = {
     ),
 }
 #: The premise of a strategy that is not lower triangular.
-_FIXED = "what a record brings to a step does not depend on outputs"
+FIXED = "what a record brings to a step does not depend on outputs"
 
 
 class MatrixMechanism(ComputedGaussian):
@@ -217,7 +217,7 @@ class MatrixMechanism(ComputedGaussian):
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The unit of σ; and if C is not lower triangular, that the steps are fixed beforehand."""
         is_lower = not any(x for i, row in enumerate(self.strategy) for x in row[i + 1 :])
-        return (_UNIT_OF[relation], *([] if is_lower else [_FIXED]))
+        return (UNIT_OF[relation], *([] if is_lower else [FIXED]))
 
     @cached_property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:
@@ -268,7 +268,7 @@ class TreeAggregation(ComputedGaussian):
 
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The unit of σ."""
-        return (_UNIT_OF[relation],)
+        return (UNIT_OF[relation],)
 
     @property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:

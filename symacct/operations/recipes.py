@@ -22,7 +22,7 @@ from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import positive, rate, whole
 from symacct.kernel.sums.balls import up_to
 from symacct.laws import Normal, NormalMixture
-from symacct.mechanisms import DistributionPair, Gaussian
+from symacct.mechanisms import BallsInBins, DistributionPair, Gaussian
 from symacct.mechanisms.matrix import rows_of
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.either import Either
@@ -501,9 +501,11 @@ def band_mf(
     rests for b−1 steps after it was used, and enters each other step with probability p =
     batch_size/(n − (b−1)·batch_size). The result is then an upper bound: ⌈steps/b⌉ samples at a
     rate q, with q/(1−q) = p·b^b/((b−1)^{b−1}(1−p)^b), or q = 1 − (1−p)^steps if steps ≤ b.
-    `batch_size` is the expected size, for "min_sep" after many steps. Raises DomainError,
-    LimitError. Source: docs/proofs/allocations.md, banded-matrix, min-sep and few-steps. ε(α) is in
-    nats.
+    `batch_size` is the expected size, for "min_sep" after many steps. With
+    `sampling="balls_and_bins"` an epoch has ⌊n/batch_size⌋ batches, and each record draws its place
+    in the epoch once for all epochs; these are rounded up to whole ones, `strategy` has to be
+    given, and the result is a `BallsInBins`. Raises DomainError, LimitError. Source:
+    docs/proofs/allocations.md, banded-matrix, min-sep, few-steps and bins-pair. ε(α) is in nats.
 
     >>> band_mf(n=10_000, batch_size=7, noise_multiplier=2, bands=3, steps=900)
     300*PoissonSubsample(Gaussian(2), '21/10000')
@@ -516,11 +518,14 @@ def band_mf(
         )
     count = _count(records, batch, epochs, steps, "band_mf")
     noise = positive(noise_multiplier, "noise_multiplier")
+    drawn = parameters.one_of(sampling, "sampling", ("cyclic", "min_sep", "balls_and_bins"))
+    if drawn == "balls_and_bins":
+        passes = whole_passes(records, batch, epochs, steps, drawn)
+        return _in_bins(strategy, noise, records // batch, passes, parts, adjacency)
     squares, attained = Counter({Fraction(1): -(-count // parts)}), True
     if strategy is not None:
         squares, attained = _columns(strategy, count, parts)
     gamma: Exact = Fraction(parts * batch, records)
-    drawn = parameters.one_of(sampling, "sampling", ("cyclic", "min_sep"))
     premise = None
     if drawn == "min_sep" and parts > 1:  # one part is no rest
         p = Fraction(batch, records - (parts - 1) * batch)
@@ -536,6 +541,25 @@ def band_mf(
         )
     )
     return run if attained else PostProcess(run, premise=premise)
+
+
+def _in_bins(
+    strategy: Iterable[Numeric] | Iterable[Iterable[Numeric]] | None,
+    noise: Exact,
+    bins: int,
+    epochs: int,
+    bands: int,
+    adjacency: str | Adjacency,
+) -> Node:
+    """Balls in bins with a banded C; DomainError without one, or with more diagonals."""
+    if strategy is None:
+        raise DomainError(
+            "band_mf, strategy: found None with sampling='balls_and_bins', needed the matrix, as "
+            "it says what near places have in common"
+        )
+    given = parameters.ordered_members(strategy, "band_mf, strategy", "[1, '1/2']")
+    _columns(given, bins * epochs, bands)
+    return BallsInBins(given, noise, bins, epochs, adjacency)
 
 
 def _thinning(p: Fraction, bands: int, steps: int) -> Fraction:

@@ -34,7 +34,7 @@ from symacct.export.description import describe, own_premises, premises
 from symacct.kernel.claims import Relation, adjacency
 from symacct.kernel.node import kinds
 from symacct.mechanisms.response import OF_OUTSIDE
-from tests.support import INFINITE, LEAVES
+from tests.support import INFINITE, LEAVES, ONE_RELATION
 from tests.thinning import covering, examples
 
 PACKAGE = {name: kind for name, kind in kinds().items() if kind.__module__.startswith("symacct.")}
@@ -44,6 +44,11 @@ OF_NUMBERS = {"Compose", "GroupPrivacy", "Convexify"}
 #: For each node, what its proof or its paper asks of the program that no other place says.
 ASKED = {
     "ApproximateDP": ["stated of a mechanism's privacy holds"],
+    "BallsInBins": [
+        "Euclidean norm at most 1, the unit of σ",
+        "once for all epochs",
+        "kept secret",
+    ],
     "Curve": ["stated of a mechanism's privacy holds"],
     "DiscreteGaussian": ["whole number", "no more than its sensitivity"],
     "DiscreteGaussianSum": [r"all \S+ parties add noise", "Euclidean"],
@@ -97,7 +102,7 @@ OVER = {
     "Scale": lambda m: Scale(m, "1/2"),
     "SubsampleWithoutReplacement": lambda m: SubsampleWithoutReplacement(m, "1/3"),
 }
-ANY_LEAF = st.one_of(*LEAVES.values(), *INFINITE.values())
+ANY_LEAF = st.one_of(*LEAVES.values(), *ONE_RELATION.values(), *INFINITE.values())
 
 
 def asked_of(m):
@@ -117,7 +122,7 @@ def built(leaf, names):
 
 def test_every_node_says_what_it_asks():
     assert set(ASKED) | OF_NUMBERS == set(PACKAGE)
-    assert {*OVER, *LEAVES, *INFINITE} == set(PACKAGE)
+    assert {*OVER, *LEAVES, *ONE_RELATION, *INFINITE} == set(PACKAGE)
     for name, kind in PACKAGE.items():
         base = symacct.kernel.node.Mechanism
         own = [one for one in kind.__mro__ if one.__module__ != base.__module__]

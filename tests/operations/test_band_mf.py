@@ -10,6 +10,8 @@ import pytest
 
 import symacct
 from symacct import (
+    AdjacencyError,
+    BallsInBins,
     DomainError,
     Gaussian,
     Kind,
@@ -268,3 +270,24 @@ def test_numbers_of_many_digits_stand_shortened_in_a_statement():
     m = band_mf(10**5000, 3, 1, bands=10, steps=10**400, sampling="min_sep")
     assert "…" in m.premise
     assert m.rdp(2).upper < 1
+
+
+def test_balls_and_bins_are_a_matrix_in_bins():
+    """⌊n/batch⌋ places, whole epochs, and the matrix as it is given, as numbers or as rows."""
+    told = {"n": 105, "batch_size": 10, "noise_multiplier": 2, "bands": 2}
+    told |= {"sampling": "balls_and_bins"}
+    m = band_mf(**told, epochs=2, strategy=[1, "1/2"])
+    assert m is BallsInBins([1, "1/2"], 2, 10, 2)
+    assert band_mf(**told, steps=11, strategy=iter([1, "1/2"])) is m
+    rows = [[int(i == j) for j in range(10)] for i in range(10)]
+    zeroed = band_mf(**told, epochs=1, strategy=rows, adjacency="zero_out")
+    assert zeroed is BallsInBins(rows, 2, 10, adjacency="zero_out")
+    for wrong, match in (
+        ({"strategy": None}, "found None with sampling"),
+        ({"strategy": [1, 1, 1]}, "found 3 diagonals, needed at most 2"),
+        ({"strategy": [[1, 0], [0, 1]]}, "needed 20 rows"),
+    ):
+        with pytest.raises(DomainError, match=match):
+            band_mf(**told, epochs=2, **wrong)
+    with pytest.raises(AdjacencyError):
+        band_mf(**told, epochs=2, strategy=[1], adjacency="replace_one")
