@@ -179,6 +179,7 @@ OWN = {
     "ApproximateDP": {"delta": "1/1000"},
     "Failing": {"delta": "1/1000"},
     "Shuffled": {"n": 9},
+    "BallsInBins": {"strategy": [1, "1/2"], "bins": 4, "epochs": 2, "adjacency": "add_remove"},
     "Curve": {"adjacency": "either"},
 }
 
