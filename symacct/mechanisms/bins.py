@@ -334,6 +334,11 @@ class _Bound:
         self.shifts, self.variance = shifts, variance
 
     def __call__(self, alpha: Order) -> arb:
+        """Take the larger of both directions at an order up to the last one.
+
+        The second bound of the addition is only summed where the first is not small enough.
+        LimitError at other orders, and for little noise.
+        """
         if not isinstance(alpha, int | Fraction) or alpha > _LAST_ORDER:
             raise LimitError(
                 f"BallsInBins: found order {echo(alpha)}, needed at most {_LAST_ORDER}"
