@@ -724,7 +724,7 @@ class Accountant:
         m = as_node(m, "lower_epsilon")
         refuse_symbols(m)
         digits = self.digits if digits is None else parameters.digits(digits)
-        if (parts := may_fail(m)) is not None:
+        if (parts := may_fail(m)) is not None and parts.is_shown:
             return parts.lower(
                 asks_epsilon, value, digits, lambda m, at: self._lower(m, asks_epsilon, at, digits)
             )

@@ -297,6 +297,8 @@ class Failures:
     attained: bool = True
     #: Does it fail by itself, whatever the data are? Else what fails is known of neighbours alone.
     by_itself: bool = True
+    #: Does a failure show in the output? A function of the output may hide it, and then costs less.
+    is_shown: bool = True
 
     @property
     def survival(self) -> Fraction | None:
@@ -356,6 +358,7 @@ def _(node: Compose, below: FailuresOf) -> Failures | None:
         parts,
         attained=all(inner.attained for inner, _ in every),
         by_itself=all(inner.by_itself for inner, _ in every),
+        is_shown=all(inner.is_shown for inner, _ in every),
     )
 
 

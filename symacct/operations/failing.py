@@ -85,13 +85,14 @@ def _(node: Failing, below: FailuresOf) -> Failures:
 def _(node: PostProcess, below: FailuresOf) -> Failures | None:
     """The failures of the mechanism below, the rest post-processed; None for no failures.
 
-    With a premise it is not run itself: its pairs of neighbours bound those of another run.
+    With a premise it is not run itself: its pairs of neighbours bound those of another run. Whether
+    a failure shows in what is made of the output, nobody knows.
     """
     inner = below(node.mechanism)
     if inner is None:
         return None
     is_run = inner.by_itself and node.is_run_below
-    return replace(inner, rest=_over(node, inner.rest), by_itself=is_run)
+    return replace(inner, rest=_over(node, inner.rest), by_itself=is_run, is_shown=False)
 
 
 @failures_of.register
@@ -114,6 +115,7 @@ def _(node: Either, below: FailuresOf) -> Failures | None:
         ((1 - first - second, 1),),
         attained=left.attained and right.attained,
         by_itself=left.by_itself and right.by_itself,
+        is_shown=left.is_shown and right.is_shown,
     )
 
 
@@ -158,6 +160,7 @@ def _(node: RandomAllocation, below: FailuresOf) -> Failures | None:
         tuple((delta, count * node.times) for delta, count in inner.parts),
         attained=inner.attained and in_all,
         by_itself=inner.by_itself and in_all,
+        is_shown=inner.is_shown,
     )
 
 

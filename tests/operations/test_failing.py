@@ -31,9 +31,11 @@ from symacct import (
     RepeatAndSelect,
     SubsampleWithoutReplacement,
     SymacctError,
+    dp_sgd,
     from_json,
     limits,
     parse,
+    thresholded,
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.conversion import named
@@ -236,6 +238,41 @@ def test_what_may_fail_of_what_is_post_processed_or_fails_again():
     told = PostProcess(2 * once + Gaussian(1)).delta(1, 12, "exact")
     assert told.kind is Kind.UPPER
     assert told.delta.upper == (2 * once + Gaussian(1)).delta(1, 12, "exact").delta.upper
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        PostProcess(Failing(Gaussian(1), "1/10")),
+        PostProcess(ApproximateDP(1, "1/10")),
+        thresholded(Laplace(1), 5),
+        dp_sgd(100, 100, 10, steps=1, sampling="with_replacement"),
+    ],
+    ids=["of noise", "of a stated one", "thresholded", "of draws"],
+)
+@pytest.mark.parametrize(
+    "above",
+    [
+        lambda m: m,
+        lambda m: 2 * m + RandomizedResponse("3/4"),
+        lambda m: Either(m, RandomizedResponse("3/4"), "1/2"),
+        lambda m: Failing(m, "1/7"),
+        lambda m: RandomAllocation(m, 2, 2),
+        lambda m: PoissonSubsample(m, 1),
+        lambda m: GroupPrivacy(m, 2),
+    ],
+    ids=["alone", "runs", "coin", "failing", "in all steps", "on all", "group"],
+)
+@covering()
+def test_a_function_of_the_output_may_hide_a_failure(hidden, above):
+    """A function that tells nothing is one: no lower bound exceeds what is beside it."""
+    nothing = above(PureDP(0))
+    for epsilon in ("1/2", 20):
+        least = above(hidden).lower_delta(epsilon, 6)
+        assert least.lower <= nothing.delta(epsilon, 8).delta.upper
+    delta = Fraction(1, 10**9)
+    if to_fraction(nothing.delta(20, 8).delta.upper) <= delta:
+        assert above(hidden).lower_epsilon(delta, 6).lower <= 20
 
 
 @pytest.mark.parametrize("gamma", ["1/100", "1/2", "9/10"])
