@@ -307,7 +307,9 @@ def dp_sgd(
     quantile_noise^−2 (docs/proofs/allocations.md, Lemma two-noises).
 
     For a person who has up to k of the records write `GroupPrivacy(run, k)`, and for N runs on the
-    same data N·`run`. Raises DomainError. ε(α) is in nats.
+    same data N·`run`. If such records are added or removed, and batches have a fixed size or are
+    drawn with replacement, n is the number of records at the last step, k − 1 fewer. Raises
+    DomainError. ε(α) is in nats.
 
     >>> run = dp_sgd(1_281_167, 1024, 1.1, epochs=15)
     >>> run is dp_sgd(n=1281167, batch_size=1024, noise_multiplier="1.1", epochs=15)

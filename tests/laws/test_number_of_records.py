@@ -9,6 +9,7 @@ from symacct import (
     DistributionPair,
     DomainError,
     Gaussian,
+    GroupPrivacy,
     RandomAllocation,
     SubsampleWithoutReplacement,
     dp_sgd,
@@ -18,6 +19,8 @@ from symacct import (
     sampled_descent,
     truncated_poisson,
 )
+from symacct.export.description import premises
+from symacct.kernel.claims import Relation
 from tests.support import (
     OPERATIONS,
     PLAIN_OPERATIONS,
@@ -83,6 +86,31 @@ def test_where_all_of_the_records_are_taken_their_number_stays(name):
         all_of_it, alone = (m.rdp(3, digits=6) for m in (node, counting))
         assert overlap(all_of_it, alone) or (kind in TWO_STEPS and all_of_it.upper > alone.lower)
     assert answered
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_a_group_says_of_which_of_its_steps_a_number_of_records_is(name):
+    """Cut batches of more records may cost more or less, so that no step bounds the others."""
+    counting = COUNTING[name]
+    if name.startswith("cut batches"):
+        with pytest.raises(DomainError, match="holds for 100 records alone") as found:
+            GroupPrivacy(counting + NOISE, 2)
+        assert "needed a mechanism for any number" in str(found.value)
+        return
+    group = GroupPrivacy(counting, 3)
+    low, high = counting.sizes
+    keeps_number = counting.adjacency.relation is Relation.REPLACE_ONE
+    assert group.sizes == (low, high if keeps_number else high + 2)
+    assert keeps_number is not any("the last step" in text for text in premises(group))
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "zero_out"])
+def test_cut_batches_have_groups_where_the_number_of_records_is_the_same(relation):
+    cut = truncated_poisson(NOISE, "1/10", 100, 12, relation)
+    group = GroupPrivacy(cut, 2)
+    assert group.sizes == cut.sizes
+    assert not any("the last step" in text for text in premises(group))
+    assert group.rdp(2, digits=6).lower > cut.rdp(2, digits=6).upper
 
 
 @pytest.mark.parametrize("node", [*COUNTING.values()], ids=list(COUNTING))
