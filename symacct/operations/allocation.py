@@ -67,7 +67,9 @@ class RandomAllocation(Operation):
 
     @property
     def words(self) -> str:  # type: ignore[override]
-        """How many runs a record draws."""
+        """How many runs a record draws, where it is not in all of them."""
+        if self.steps == self.times:
+            return "{steps:step} of {mechanism}, with each record in every step"
         which = "in one step, which it draws"
         if self.times > 1:
             which = "in {times} steps, which it draws"

@@ -27,6 +27,7 @@ from symacct import (
     from_json,
     parse,
 )
+from symacct.export.description import describe, premises
 from symacct.kernel.errors import RoundedWarning
 from tests import independent
 from tests.support import holds
@@ -204,6 +205,17 @@ def test_several_steps_in_text_and_json():
     assert "times" not in repr(once) + once.to_json()
     with pytest.raises(DomainError, match="times: found 11, needed at most the 10 steps"):
         RandomAllocation(Gaussian(2), 10, 11)
+
+
+@pytest.mark.parametrize("adjacency", ["add_remove", "zero_out"])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_record_in_every_step_draws_none(steps, adjacency):
+    everywhere = RandomAllocation(Gaussian(2), steps, steps, adjacency)
+    assert describe(everywhere).endswith("with each record in every step")
+    fewer = RandomAllocation(Gaussian(2), steps + 1, steps, adjacency)
+    for node, draws in ((everywhere, False), (fewer, True)):
+        assert draws is any("secret" in premise for premise in premises(node))
+        assert draws is ("draws" in describe(node))
 
 
 def test_balls_and_bins_of_several_epochs():
