@@ -223,7 +223,7 @@ class Answers(tuple):
 
 
 class Part(namedtuple("Part", "count leaves rate where")):
-    """Runs of (times, type, parameters), …; where: "" for all the data, + P S as in THEOREMS."""
+    """Runs of (times, type, parameters), …; where: "" for all the data, + 0 P S Z in RELATIONS."""
 
     def laws(self):
         """The pairs (P, Q) that a run may have; of laws in numbers, outcomes of one p/q are one."""
@@ -329,7 +329,9 @@ KEYS = "format version expression mechanism relation epsilon delta theorems proo
 NAMES = """Gaussian sigma sensitivity, Laplace b sensitivity, RandomizedResponse p, PureDP epsilon,
 ZCDP rho xi, FiniteMechanism laws, DistributionPair P Q"""
 PARAMETERS = {kind: names for kind, *names in map(str.split, NAMES.split(","))}
+#: How a sample is drawn, and what its neighbours are; Z is a sample of fixed size.
 RELATIONS = {"": "either", "+": "add_remove", "P": "replace_one", "S": "replace_one"}
+RELATIONS |= {"0": "zero_out", "Z": "zero_out"}
 CONVERSIONS = {"classic": "MIR17-P3", "improved": "CKS20-P12", "optimal": "ALCKS21"}
 CURVES = dict.fromkeys(PARAMETERS, "MIR17-T2") | {"PureDP": "KOV15", "ZCDP": "BS16-D1.1"}
 #: Of which mechanisms a theorem speaks, by their first letters; of which samples, as in Part; what
@@ -342,9 +344,9 @@ THEOREMS = {
     "MIR17-P1": ("", "", sum, "curves of adaptive runs add up (Mironov 2017, Proposition 1)"),
     "MIR17-P3": ("", "", classic, "the classic conversion (Mironov 2017, Proposition 3)"),
     "MIR17-T2": ("GLR", "", Part.pair, "curves of noise and answers (Mironov 2017, Table II)"),
-    "MTZ19-EXACT": ("G", "+", Part.pair, "the worst pair (Mironov et al. 2019, Theorem 5)"),
-    "PAIR-EXACT": ("LRP", "+", Part.pair, "the worst pair if a symmetry swaps it (the same)"),
-    "S22-POISSON": ("GLRPZ", "+", Part.binomial, "the sum over l (Steinke 2022)"),
+    "MTZ19-EXACT": ("G", "+0", Part.pair, "the worst pair (Mironov et al. 2019, Theorem 5)"),
+    "PAIR-EXACT": ("LRP", "+0", Part.pair, "the worst pair if a symmetry swaps it (the same)"),
+    "S22-POISSON": ("GLRPZ", "+0", Part.binomial, "the sum over l (Steinke 2022)"),
     "TRIPLE-DOMINATED": ("GLRP", "S", Part.dominated, "what dominates (Lemma dominated-triples)"),
     "TRIPLE-FINITE": ("R", "PS", Part.pair, "the worst of two laws (Lemma three-laws)"),
     "TRIPLE-LINE": ("L", "S", Part.pair, "the worst of noise on the line (Lemma line-noise)"),
@@ -399,7 +401,8 @@ class Node(dict):
             terms, rate, where = [(1, node)], Fraction(1), ""
             if node["type"] in ("PoissonSubsample", "SubsampleWithoutReplacement"):
                 kind, inner, rate, relation = node.read("type", "mechanism", "gamma", "adjacency")
-                where = {"add_remove": "+", "replace_one": kind[0]}[relation]
+                zeroed = "0Z"[kind[0] == "S"]
+                where = {"add_remove": "+", "replace_one": kind[0], "zero_out": zeroed}[relation]
                 terms, rate = inner.terms(), number(rate, 0, 1)
             yield Part(count, [(times, *leaf.leaf()) for times, leaf in terms], rate, where)
 
@@ -442,7 +445,7 @@ def by_profile(parts, proof, epsilon, delta):
     lines = [line.read("c", "step", "nodes") for line in proof.read("method", *ways)[1:]]
     lines = [(number(c), number(h), number(n, 0, MOST_WORK, True)) for c, h, n in lines]
     choices = [part.laws() for part in parts]
-    need(all(part.where in ("", "+") for part in parts), "a profile of samples that replace")
+    need(all(part.where in ("", *"+0") for part in parts), "a profile of samples that replace")
     need(max(map(len, choices)) == 1 or sum(x.count for x in parts) == 1, "the worst laws may vary")
     for laws, way in product(product(*choices), (0, 1)):
         runs = [(part.count, part.rate, law) for part, law in zip(parts, laws, strict=True)]

@@ -143,6 +143,9 @@ ASKED = [
     (50 * PoissonSubsample(Gaussian(4, 3) + 2 * Laplace(3), "1/10"), {}),
     (50 * PoissonSubsample(Gaussian(2), "1/10"), {"by": "ZW19-T8"}),
     (50 * PoissonSubsample(Gaussian(2), "1/10"), {"conversion": "exact"}),
+    (50 * PoissonSubsample(Gaussian(2), "1/10", "zero_out"), {}),
+    (50 * PoissonSubsample(Gaussian(2), "1/10", "zero_out"), {"conversion": "exact"}),
+    (9 * PoissonSubsample(FOUR_ANSWERS, "1/9", "zero_out"), {"conversion": "exact"}),
     (40 * Gaussian(30), {"conversion": "exact"}),
     (20 * SubsampleWithoutReplacement(Laplace(1), "1/10"), {}),
     (20 * SubsampleWithoutReplacement(RandomizedResponse("2/3"), "1/10"), {}),
@@ -190,6 +193,9 @@ def test_delta_is_certified_as_well(tmp_path, capsys):
         assert guarantee.delta <= Fraction(document["delta"])
 
 
+_ZEROED_OF_A_FIXED_SIZE = SubsampleWithoutReplacement(Gaussian(5), "1/9", "zero_out")
+
+
 @pytest.mark.parametrize(
     ("m", "how", "found"),
     [
@@ -199,6 +205,8 @@ def test_delta_is_certified_as_well(tmp_path, capsys):
         (THREE_LAWS, {}, "for FiniteMechanism"),
         (SubsampleWithoutReplacement(Gaussian(5), "1/9"), {}, "by TRIPLE-GAUSSIAN"),
         (SubsampleWithoutReplacement(ZCDP(1), "1/9"), {}, "by WBK19-T9"),
+        (_ZEROED_OF_A_FIXED_SIZE, {}, "adjacency='zero_out') by ZERO-OUT-GAUSSIAN"),
+        (_ZEROED_OF_A_FIXED_SIZE, {"conversion": "exact"}, "adjacency='zero_out') by the exact"),
         (PoissonSubsample(PoissonSubsample(Gaussian(5), "1/9"), "1/9"), {}, "what is rewritten"),
         (2 * Laplace(1), {"conversion": "exact"}, "by the exact profile"),
         (PoissonSubsample(Gaussian(1), "1/9"), {"conversion": "exact"}, "a contour of more than"),
@@ -213,6 +221,26 @@ def test_where_there_is_none_it_is_said(m, how, found):
     with pytest.raises(DomainError, match="no certificate yet for") as error:
         guarantee.certificate()
     assert found in str(error.value)
+
+
+@pytest.mark.parametrize("how", [{}, {"conversion": "exact"}], ids=["renyi", "profile"])
+def test_a_record_zeroed_out_has_the_pair_of_a_poisson_sample_alone(how, tmp_path, capsys):
+    """The pair of add/remove says nothing of it in a sample of fixed size, nor does another's."""
+    how = {"conversion": "improved"} | how
+    removed = Accountant(7).epsilon(50 * PoissonSubsample(Gaussian(2), "1/10"), "1e-5", **how)
+    text = json.dumps(removed.certificate())
+    zeroed = text.replace("add_remove", "zero_out")
+    assert judged(tmp_path, zeroed, capsys)[0] == 0
+    fixed = text.replace("PoissonSubsample", "SubsampleWithoutReplacement")
+    assert judged(tmp_path, fixed, capsys)[0] == 0
+    status, said = judged(tmp_path, fixed.replace("add_remove", "zero_out"), capsys)
+    assert (status, said[:8]) == (1, "refuted:")
+    of_both = text.replace('"adjacency": "add_remove"', '"adjacency": "zero_out"')
+    of_both = of_both.replace("adjacency='add_remove'", "adjacency='zero_out'")
+    assert of_both != text
+    status, said = judged(tmp_path, of_both, capsys)
+    assert (status, said[:8]) == (1, "refuted:")
+    assert "the relation is another" in said
 
 
 def test_the_command_writes_what_the_method_gives(tmp_path):

@@ -24,7 +24,7 @@ from symacct.evidence.certificates.expression import (
 from symacct.evidence.certificates.renyi import claimed_digits
 from symacct.kernel.answer import Bound, Guarantee
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.claims import ADD_REMOVE, SWAPPED
+from symacct.kernel.claims import ADD_REMOVE, SWAPPED, ZERO_OUT
 from symacct.kernel.errors import DomainError
 from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import rounded_down
@@ -233,9 +233,9 @@ def by_profile(
     theorems: set[str] = set()
     for (part, _), leaf in zip(parts, leaves, strict=True):
         text = written(part)[1]
-        sampled = part is not leaf and part.claim.adjacency != ADD_REMOVE
+        replaced = part is not leaf and part.claim.adjacency not in (ADD_REMOVE, ZERO_OUT)
         names = _theorems_of(leaf)
-        if names is None or sampled:
+        if names is None or replaced:
             raise no_certificate(f"{text} by the exact profile")
         theorems |= {*names}
     if sum(count for _, count in parts) > 1:
