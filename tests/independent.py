@@ -1015,6 +1015,14 @@ def with_others_empty(mp, eps, alpha, node):
     return (sampled_pure if alpha == INFINITY else zhu_wang_8)(mp, eps, alpha, node)
 
 
+def zeroed_told(mp, eps, alpha, node):
+    """The mean moment of the mechanism and of nothing."""
+    g, value, lam = number(mp, node.gamma), eps(alpha), number(mp, alpha) - 1
+    if g == 0 or alpha == 1 or value == mp.inf:
+        return g * value if g else mp.mpf(0)
+    return mp.log(1 - g + g * mp.exp(lam * value)) / lam
+
+
 def zeroed_pure(mp, eps, alpha, node):
     """log of (κ/e + γe)/(κ/e + γ), e = e^{ε(∞)}."""
     g, e = number(mp, node.gamma), mp.exp(eps(INFINITY))
@@ -1098,7 +1106,7 @@ BOUNDS = {
     "TRIPLE-LINE-WHOLE": zhu_wang_8,
     "TRIPLE-GAUSSIAN-POISSON": opposite_normals,
     "TRIPLE-DOMINATED": above_one,
-    "ZERO-OUT-ALL": same,
+    "ZERO-OUT-TOLD": zeroed_told,
     "ZERO-OUT-PURE": zeroed_pure,
     "ZERO-OUT-LOWER": with_others_empty,
     "ZERO-OUT-GAUSSIAN": of_zeroed_laws,

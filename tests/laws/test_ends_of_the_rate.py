@@ -49,7 +49,7 @@ DIGITS = 20
 GAP = Fraction(1, 10**18)  # from the end to the rate next to it
 TAME = Fraction(1, 10**6)  # which a distance to be compared may be up to
 #: What is no function of γ, and jumps to 0 with the truth.
-WITHOUT_A_RATE = {"VEH14-T13", "ZERO-OUT-ALL"}
+WITHOUT_A_RATE = {"VEH14-T13"}
 #: Of a slack that it does without at γ = 1, where all triangles are worth the same.
 SLACK = {"TRIPLE-GAUSSIAN-NEAR"}
 #: Leaves whose own curve at a real order may be above a chord of that at whole ones, which a sample

@@ -58,10 +58,19 @@ of_zeroed = partial(
 )
 
 
-@of_zeroed("ZERO-OUT-ALL", kind=Kind.UPPER, orders=ALL_ORDERS, applies=always)
-def never_worse_than_all(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """ε′(α) <= ε(α)"""
-    return eps(alpha)
+@of_zeroed("ZERO-OUT-TOLD", kind=Kind.UPPER, orders=FINITE_ORDERS, applies=always)
+def as_if_told(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) <= log(1 + γ(e^{(α−1)ε(α)} − 1))/(α−1), as if it were told whether the record is in
+    the sample, which is γε(1) at 1"""
+    if gamma in (0, 1):
+        return eps(alpha) if gamma == 1 else ctx.number(0)
+    rate, value = ctx.number(gamma), eps(alpha)
+    if ctx.is_infinite(value):
+        return value
+    if isinstance(alpha, int) and alpha == 1:
+        return rate * value
+    lam = ctx.number(alpha) - 1
+    return ctx.log1p(rate * ctx.expm1(lam * value)) / lam
 
 
 @of_zeroed("ZERO-OUT-PURE", kind=Kind.UPPER, orders=ALL_ORDERS, applies=always)
