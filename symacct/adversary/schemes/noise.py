@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from symacct.adversary.candidates import ArrayCurve, Candidates, Law, Pair
 from symacct.adversary.schemes.scheme import BOTH_SIDES, LEFT_OUT, RATE, Scheme, Worded, both, mixed
 from symacct.kernel.arithmetic import Number
 from symacct.kernel.arithmetic.ball import ceiling, floor, precision
-from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
+from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, ZERO_OUT, Adjacency, Kind
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import ball, integral, normal_tail, up_to
@@ -224,6 +225,8 @@ class NoisyRecord(Worded):
     @property
     def sampling(self) -> str:
         """The words on how the record is sampled."""
+        if self.relation == ZERO_OUT:
+            return "fixed size, a record zeroed out"
         return LEFT_OUT if self.relation else _SAMPLING[self.about]
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
@@ -502,6 +505,72 @@ def _by_powers(alpha: int, rate: arb, square: arb, side: arb) -> arb:
     return total
 
 
+class OppositeZeroed(NoisyRecord):
+    """Fixed size, a record zeroed out: normal laws at 1, at 0 and, of another record, at y.
+
+    To an upper bound y is anywhere in [−1, 1]. To a lower one it is −1, the opposite record, or 0,
+    an empty place. The truth is the definition by flint's integration: with
+    w = (1−γ)e^{yδz−y²δ²/2}, m = w + γe^{δz−δ²/2} and n = w + γ, it is E[f_α(m, n)] or E[f_α(n, m)],
+    f_α(m, n) = m^α n^{1−α} − αm − (1−α)n, of z ~ N(0, 1).
+    """
+
+    words = "fixed size, a record zeroed out, normal laws on a line{attained}"
+    orders = (Fraction(5, 4), 2, 3, Fraction(9, 2))
+    slow_population, slow_cost, last_bits = 4, 24, 128
+
+    def __init__(self, side: Kind) -> None:
+        super().__init__(GaussianNoise(), "SubsampleWithoutReplacement", side, ZERO_OUT)
+
+    @property
+    def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
+        return (*super().numbers, *([("y + 2", 1.0, 3.0)] if self.side is Kind.UPPER else []))
+
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        raise NotImplementedError("one by one, in balls")
+
+    def truth(self, c: Candidates, alpha: Order) -> arb:
+        rate, shift = ball(c.number("gamma")), 1 / ball(c.number("sigma"))
+        order = ball(Fraction(alpha))
+        others = [c.number("y + 2") - 2] if self.side is Kind.UPPER else [Fraction(-1), Fraction(0)]
+        moments = [
+            _zeroed_moment(order, rate, shift, ball(other), is_removed)
+            for other in others
+            for is_removed in (False, True)
+        ]
+        return functools.reduce(arb.max, moments).log1p() / (order - 1)
+
+
+def _zeroed_moment(order: arb, rate: arb, shift: arb, other: arb, is_removed: bool) -> arb:
+    """E[f_α(m, n)], or E[f_α(n, m)] where `is_removed`, of `OppositeZeroed`; α > 1, γ > 0.
+
+    As w <= e^{δ|z|} and m/γ >= e^{−δ|z|−δ²/2}, beyond ±reach either integrand is at most
+    γ^{1−α} e^{(α−1)δ²/2} e^{(2α−1)δ|z|} + (α−1)e^{δ|z|}.
+    """
+    rest = order - 1
+    reach = ((2 * arb(2).log() * (ctx.prec + 40)).sqrt() + 2 * order * shift).mid()
+
+    def integrand(z: acb, analytic: bool) -> acb:
+        alone = (1 - rate) * (other * shift * z - (other * shift) ** 2 / 2).exp()
+        first, second = alone + rate * (shift * z - shift**2 / 2).exp(), alone + rate
+        if is_removed:
+            first, second = second, first
+        power = order * first.log(analytic=analytic) - rest * second.log(analytic=analytic)
+        value: acb = (-z * z / 2).exp() * (power.exp() - order * first + rest * second)
+        return value
+
+    ends = [-reach, arb(0), reach]
+    total = sum((integral(integrand, *two).real for two in pairwise(ends)), arb(0))
+    scale = (rest * shift**2 / 2).exp() * rate ** (-rest)
+    beyond = scale * _exponential_tail((2 * order - 1) * shift, reach)
+    beyond += rest * _exponential_tail(shift, reach)
+    return total / (2 * arb.pi()).sqrt() + up_to(beyond)
+
+
+def _exponential_tail(power: arb, reach: arb) -> arb:
+    """E[e^{c|z|}; |z| > reach] of z ~ N(0, 1), c being `power`."""
+    return 2 * (power**2 / 2).exp() * normal_tail(reach - power)
+
+
 #: The samplings that schemes of noise are about.
 _SAMPLINGS = tuple(_SAMPLING)
 
@@ -517,4 +586,6 @@ SCHEMES: tuple[Scheme, ...] = (
     ),
     *(NoisyLaws(noise, _SAMPLINGS[1], Kind.LOWER) for noise in NOISES),
     *(NoisyAnswer(noise, _SAMPLINGS[1], s, ADD_REMOVE) for noise in NOISES for s in BOTH_SIDES),
+    *(NoisyAnswer(LaplaceNoise(), _SAMPLINGS[1], side, ZERO_OUT) for side in BOTH_SIDES),
+    *map(OppositeZeroed, BOTH_SIDES),
 )

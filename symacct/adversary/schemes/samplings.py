@@ -35,7 +35,7 @@ from symacct.adversary.schemes.scheme import (
     reversed_law,
 )
 from symacct.kernel.arithmetic import Number
-from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
+from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, ZERO_OUT, Adjacency, Kind
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
 from symacct.mechanisms import TCDP, DistributionPair, FiniteMechanism, PureDP, RandomizedResponse
@@ -335,6 +335,45 @@ class RecordReplaced(Replaced):
         return both((p, r), (q, r))
 
 
+class RecordZeroed(Replaced):
+    """P has the record, O nothing in its place, R another record: (P, O), (R, O) adjacent."""
+
+    name = "fixed size, a record zeroed out"
+    names = ("P, with the record", "O, with nothing in its place", "R, with another record")
+    relation = ZERO_OUT
+
+    def base(self, c: Candidates) -> list[Pair]:
+        p, o, r = c.laws
+        return both((p, o), (r, o))
+
+
+class ResponseZeroed(Mirrored):
+    """Randomized response: the other record is as nothing in the place, or as the record."""
+
+    name = "fixed size, a record zeroed out, randomized response"
+    about = "SubsampleWithoutReplacement"
+    relation = ZERO_OUT
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (2,)
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p, o = self.pair(c)
+        rate = c.numbers["gamma"]
+        return both((mixed(rate, p, o), o), (p, mixed(rate, o, p)))
+
+    def premise(self, c: Candidates) -> Node:
+        return RandomizedResponse(fractions(c.laws[0])[0])
+
+
+#: The other places of a sample that a record is zeroed out of are empty.
+_PLACES_EMPTY = {
+    "about": "SubsampleWithoutReplacement",
+    "relation": ZERO_OUT,
+    "names": ("P, with the record", "O, with nothing in its place"),
+}
+
+
 class PureClass(Scheme):
     """The laws against the largest over all mechanisms with their ε(∞)."""
 
@@ -458,6 +497,12 @@ class AllLaws(Scheme):
 #: The schemes about samples under the relation that is not their usual one.
 CROSSED: tuple[Scheme, ...] = (
     RecordReplaced(),
+    RecordZeroed(),
+    ResponseZeroed(),
+    Attained().called("fixed size, a record zeroed out, attained", **_PLACES_EMPTY),
+    ResponseAttained().called(
+        "fixed size, a record zeroed out, randomized response attained", **_PLACES_EMPTY
+    ),
     # P with the record, Q with one in its place that changes nothing.
     Attained().called(
         "Poisson, a record replaced by one that changes nothing, attained", relation=REPLACE_ONE
