@@ -794,6 +794,9 @@ def calibrate(
             against=_against,
             is_less=_is_better,
             is_least=lambda calibration: False,
+            is_below_orders=lambda calibration: (
+                calibration.guarantee.needs_no_order and calibration.guarantee.optimal
+            ),
             shown=lambda calibration: f"{calibration.symbol} = {number(calibration.meets)}",
         )
     )

@@ -141,7 +141,8 @@ class Ways(Generic[_T]):
     time. `closest` asks for all that an order proves. `others` lists ways to a bound that are about
     few expressions, or where the exact profile is not known; None says that one proves nothing.
     `against` says why an exact answer is not the better of two, or nothing, `is_least` whether
-    nothing is smaller than an answer, and `shown` is a short text of it for the line of progress.
+    nothing is smaller than an answer, `is_below_orders` whether no Rényi order proves less than an
+    exact one, and `shown` is a short text of it for the line of progress.
     """
 
     exact: tuple[Callable[[], _T], ...]
@@ -153,6 +154,7 @@ class Ways(Generic[_T]):
     against: Callable[[_T, _T | None], str]
     is_less: Callable[[_T, _T], bool]
     is_least: Callable[[_T], bool]
+    is_below_orders: Callable[[_T], bool]
     shown: Callable[[_T], str]
 
 
@@ -172,8 +174,8 @@ def best(ways: Ways[_T]) -> Best[_T]:
     """The best answer that is proved within the question's time; an error where there is none.
 
     The exact profile comes first, because its number is mostly the smallest. Where it is only an
-    upper bound, Rényi orders are asked as well. Where its time is over, a few orders come next:
-    they are cheap, and the first of them may take all the time that is left.
+    upper bound, Rényi orders are asked as well, unless none proves less. Where its time is over, a
+    few orders come next: they are cheap, and the first of them may take all the time that is left.
     """
     seconds = limits.current().seconds
     with progress(f"looking for the smallest number proved in {seconds} s", piped=True):
@@ -195,16 +197,18 @@ class _Search(Generic[_T]):
         """
         ways = self.ways
         exact, refusal = self._exactly()
-        is_known = exact is not None and (exact.kind is Kind.EXACT or ways.is_least(exact))
-        if exact is not None and is_known and not ways.against(exact, None):
+        is_proved = exact is not None and not ways.against(exact, None)
+        if exact is not None and is_proved and (exact.kind is Kind.EXACT or ways.is_least(exact)):
             return Best(exact)
+        by_orders, order_refusal = None, None
         if exact is None and refusal is None:
             by_few_orders, _ = self._by_few_orders()
             bound = self._less(by_few_orders, self._others(False))
             by_orders, order_refusal = self._attempt(_SCHEDULE.by_orders, ways.by_orders)
             exact, refusal = self._attempt(_SCHEDULE.roughly, ways.roughly)
         else:
-            by_orders, order_refusal = self._by_orders()
+            if exact is None or not (is_proved and ways.is_below_orders(exact)):
+                by_orders, order_refusal = self._by_orders()
             bound = self._others(exact is not None)
         if by_orders is not None:
             closest, _ = self._attempt(_SCHEDULE.all, ways.closest)
@@ -332,6 +336,7 @@ def best_guarantee(
             against=against,
             is_less=is_less,
             is_least=lambda g: g.asked.upper == 0,
+            is_below_orders=lambda g: g.needs_no_order and g.optimal,
             shown=lambda g: f"{g.letter} = {g.asked.rounded(SCREEN_DIGITS)}",
         )
     )

@@ -253,7 +253,7 @@ class Profile:
             NAME,
             claim.kind,
             claim,
-            optimal=True,
+            optimal=not self.may_exceed_curve,
             needs_no_order=True,
         )
 

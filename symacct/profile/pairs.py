@@ -47,6 +47,7 @@ from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutRepla
 from symacct.profile.loss_register import loss_of
 from symacct.profile.part import Part, no_pair
 from symacct.profile.products import (
+    BoundedOneWay,
     BoundedPair,
     Family,
     OneWay,
@@ -292,7 +293,8 @@ def _zeroed(node: SubsampleWithoutReplacement) -> Product:
     two = maximal_product(products(GroupPrivacy(node.mechanism, 2)))
     if not two.is_symmetric:
         raise no_pair("found a group of two without a symmetry, needed two laws that one exchanges")
-    return OneWay.of(zeroed.ZeroedBound(pair.part, two.part, node.gamma), Kind.UPPER)
+    loss = zeroed.ZeroedBound(pair.part, two.part, node.gamma)
+    return BoundedOneWay.of(loss, Kind.UPPER)
 
 
 # Proved in docs/proofs/allocations.md, Lemmas allocation-pair and blocks.

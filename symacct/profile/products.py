@@ -194,7 +194,8 @@ class Product:
         What dominates one run may stand for each, chosen by earlier outputs or not
         (docs/proofs/allocations.md, Lemma allocation-pair).
         """
-        return Pair.of(self.part.allocated(steps), self.kind) if self.runs else self
+        kind_of_product = BoundedPair if self.may_exceed_curve else Pair
+        return kind_of_product.of(self.part.allocated(steps), self.kind) if self.runs else self
 
     def chosen(self, other: Product, share: Exact) -> Product:
         """Mix one run of this, with probability `share`, and one of the other; the coin is seen.
@@ -385,8 +386,20 @@ class ChosenRuns(Family):
         return replace(self, runs=(*self.runs, (part, 1)), smooth=None)
 
 
+class BoundedOneWay(OneWay):
+    """A bounded one-way pair is made of bounds at some ε, so that the curve may know more."""
+
+    may_exceed_curve = True
+
+
 #: One loss that is made of several products has the last of these types that one of them asks for.
 _WIDER: list[type[Product]] = [Pair, Family, OneWay]
+#: It is of these types if one of the products may exceed the curve.
+_BOUNDED: dict[type[Product], type[Product]] = {
+    Pair: BoundedPair,
+    Family: ChosenRuns,
+    OneWay: BoundedOneWay,
+}
 #: Runs side by side have a type by two facts: a family is among them, one may exceed the curve.
 _SIDE_BY_SIDE: dict[tuple[bool, bool], type[Product]] = {
     (False, False): Pair,
@@ -396,9 +409,12 @@ _SIDE_BY_SIDE: dict[tuple[bool, bool], type[Product]] = {
 }
 
 
-def _widest(products: Iterable[Product]) -> type[Product]:
-    """Return the type of one loss that is made of these products."""
-    return _WIDER[max(_WIDER.index(product._single_loss_type) for product in products)]
+def _widest(products: Sequence[Product], least: type[Product] = Pair) -> type[Product]:
+    """Return the type of one loss that is made of these products, at least as wide as `least`."""
+    types = [least, *(product._single_loss_type for product in products)]
+    widest = max(types, key=_WIDER.index)
+    may_exceed_curve = any(product.may_exceed_curve for product in products)
+    return _BOUNDED[widest] if may_exceed_curve else widest
 
 
 def _fields(product: Product) -> tuple[Runs, Kind, tuple[int, int] | None, tuple[Proof, ...]]:
@@ -526,5 +542,4 @@ def maximal_product(products: list[Product]) -> Product:
         )
     largest = pointwise_maximum.largest_of(frozenset(product.part for product in products))
     kind = combine((product.kind for product in products), "several pairs")
-    widest = _widest(products)
-    return (Family if widest is Pair else widest).of(largest, kind)
+    return _widest(products, Family).of(largest, kind)

@@ -14,18 +14,26 @@ from symacct import (
     Accountant,
     AdjacencyError,
     AssumptionError,
+    DiscreteGaussian,
     DistributionPair,
     DomainError,
+    Either,
+    Failing,
     FiniteMechanism,
     Gaussian,
+    GroupPrivacy,
     Kind,
+    Laplace,
     PoissonSubsample,
+    PostProcess,
+    RandomAllocation,
     RandomizedResponse,
     SubsampleWithoutReplacement,
     SymacctError,
     calibrate,
     parse,
     risk,
+    shuffled,
 )
 from symacct.cli import main
 from symacct.kernel.accountant import against, asked_of
@@ -33,7 +41,7 @@ from symacct.kernel.claims import Relation
 from symacct.kernel.deadline import OutOfTimeError
 from symacct.kernel.optimal_order import BestOrder
 from symacct.papers.report import PrivacyReport
-from symacct.profile.answer import Exact
+from symacct.profile.answer import Exact, profile
 from tests.thinning import covering
 
 
@@ -212,6 +220,54 @@ def test_nothing_is_asked_once_epsilon_is_0(monkeypatch):
     assert found.conversion == "exact"
     assert found.kind is Kind.UPPER
     assert found.epsilon.upper == 0
+
+
+#: What is bounded by a pair that dominates, of which no Rényi order proves less.
+BELOW_ORDERS = [
+    shuffled(RandomizedResponse.of_epsilon(1, k=5), 40),
+    shuffled(Laplace(1), 20),
+    PostProcess(10 * PoissonSubsample(Gaussian(2), "1/20")),
+    GroupPrivacy(DiscreteGaussian(4), 2),
+    GroupPrivacy(PoissonSubsample(Gaussian(2), "1/10", adjacency="replace_one"), 2),
+    RandomAllocation(RandomizedResponse("3/4"), 10, times=3),
+    Failing(PostProcess(Gaussian(3)), "1e-7"),
+]
+
+
+@pytest.mark.parametrize("m", BELOW_ORDERS, ids=repr)
+def test_no_order_is_asked_where_none_can_prove_less(m, monkeypatch):
+    calls = []
+    for ask in ("answer", "over_few_orders"):
+        monkeypatch.setattr(BestOrder, ask, lambda *_, ask=ask: calls.append(ask))
+    found = Accountant(6).epsilon(m, "1e-5")
+    assert calls == []
+    assert (found.conversion, found.kind, found.note) == ("exact", Kind.UPPER, "")
+
+
+@covering()
+@pytest.mark.parametrize("m", [m for m in BELOW_ORDERS if "Laplace" not in repr(m)], ids=repr)
+@pytest.mark.parametrize("delta", ["1e-2", "1e-5"])
+def test_what_says_that_no_order_proves_less_is_right(m, delta):
+    exact, by_orders = (m.epsilon(delta, 5, conversion) for conversion in ("exact", "improved"))
+    assert exact.optimal
+    assert exact.epsilon.lower <= by_orders.epsilon.upper
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        SubsampleWithoutReplacement(Laplace(2), "1/10", "zero_out"),
+        Either(SubsampleWithoutReplacement(Laplace(2), "1/10", "zero_out"), Laplace(20), "1/2"),
+    ],
+    ids=repr,
+)
+def test_orders_are_asked_where_bounds_at_each_epsilon_may_be_larger(m):
+    """Of a record and of two: at some ε the one bound is less, at others the other one."""
+    by_orders = m.epsilon("1e-5", 5, "improved")
+    (direction,) = profile(m).directions
+    assert float(by_orders.epsilon.upper) < float(direction.epsilon(Fraction(1, 10**5), 5).lower())
+    for conversion in ("exact", "best"):
+        assert m.epsilon("1e-5", 5, conversion).epsilon.upper == by_orders.epsilon.upper
 
 
 def test_what_is_late_by_all_orders_is_had_by_a_few_of_them(monkeypatch):
