@@ -30,6 +30,7 @@ from symacct.laws import Normal, NormalMixture
 from symacct.laws.law import Law
 from symacct.mechanisms import DistributionPair
 from symacct.operations.postprocess import PostProcess
+from symacct.operations.shuffled import Shuffled
 from symacct.profile.answer import ProfileAnswer, profile
 from symacct.profile.grids import delta_above, epsilon_above
 from symacct.profile.proofs import MANY_PARTS
@@ -230,11 +231,44 @@ def _is_of_parts(node: Node) -> bool:
     return isinstance(node, Compose)
 
 
+# --- shuffled answers
+
+
+def _of_randomizers(
+    asks_epsilon: bool, node: Node, target: Fraction, digits: int
+) -> Guarantee | None:
+    """ε(δ) or δ(ε) as if it were told whose answer is which, by the randomizers' exact profile."""
+    terms = node.terms.items() if isinstance(node, Compose) else [(node, 1)]
+    every = [(part.mechanism if isinstance(part, Shuffled) else part, k) for part, k in terms]
+    first, *others = (k * part for part, k in every)
+    ask = default_accountant().epsilon if asks_epsilon else default_accountant().delta
+    inner = ask(sum(others, first), target, "exact", digits=digits)
+    claim = replace(inner.claim, kind=Kind.UPPER, adjacency=node.claim.adjacency).by(TOLD)
+    name = "epsilon" if asks_epsilon else "delta"
+    answer: dict[str, Any] = {name: replace(inner.asked, claim=claim)}
+    return replace(inner, **answer, kind=Kind.UPPER, claim=claim)
+
+
+def _is_shuffled(node: Node) -> bool:
+    """Are answers of the expression shuffled?"""
+    return any(isinstance(part, Shuffled) for part in (node, *getattr(node, "terms", ())))
+
+
+#: The proof that answers that are shuffled tell no more than the randomizers.
+TOLD = Proof("SHUFFLED-TOLD", SYMACCT.at("docs/proofs/mechanisms.md, three-clones"))
 #: The proof that rare parts may be left out for a share of δ.
 RARE = Proof("RARE-PARTS", SYMACCT.at("docs/proofs/conversions.md, rare-parts"))
-#: The ways: without rare parts, by the curve of what is left, which is soon known, and by its
-#: profile, which gives less; and by a grid for many parts. `seconds` are measured, about.
+#: The ways: answers that are not shuffled; without rare parts, by the curve of what is left, which
+#: is soon known, and by its profile, which gives less; and by a grid for many parts. `seconds` are
+#: measured, about.
 WAYS = (
+    OfferedBound(
+        TOLD,
+        0.1,
+        _is_shuffled,
+        functools.partial(_of_randomizers, True),
+        functools.partial(_of_randomizers, False),
+    ),
     *(
         OfferedBound(
             RARE,

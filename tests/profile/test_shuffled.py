@@ -21,16 +21,19 @@ from symacct import (
     DomainError,
     FiniteMechanism,
     Gaussian,
+    Kind,
     Laplace,
     PureDP,
     RandomizedResponse,
     Shuffled,
     baselines,
     from_json,
+    limits,
     parse,
     shuffled,
 )
 from symacct.analysis.coin_counts import Signs
+from symacct.baselines.ways import TOLD as TOLD_PROOF
 from symacct.export.description import describe
 from symacct.kernel.arithmetic.ball import precision
 from symacct.profile.losses.shuffled import ShuffledLoss, losses, losses_below
@@ -475,3 +478,45 @@ def test_an_outcome_whose_loss_is_hardly_above_epsilon_counts(k):
     with precision(500):
         exact = arb(truth.numerator) / truth.denominator
         assert not max(loss.hockey_stick(arb(2).log(), False) for loss in losses(node)) < exact
+
+
+TOLD = {
+    "response of tiny cost": (RandomizedResponse.of_epsilon("1e-10", k=4), 1000, 1),
+    "response": (RandomizedResponse.of_epsilon(1, k=4), 3000, 3),
+    "noise": (Laplace(1), 10**5, 3),
+    "any": (PureDP("1/2"), 50, 2),
+}
+
+
+@pytest.mark.parametrize("delta", ["1e-100", "1/100"])
+@pytest.mark.parametrize("name", TOLD)
+def test_answers_cost_no_more_shuffled_than_not_where_time_is_short(name, delta):
+    """The exact profile is late for some; ε(∞) and the randomizers' own profile are had at once."""
+    randomizer, n, rounds = TOLD[name]
+    with limits(seconds=1):
+        answer = (rounds * shuffled(randomizer, n)).epsilon(delta, digits=6)
+        told = (rounds * randomizer).epsilon(delta, digits=6)
+    assert answer.epsilon.lower <= told.epsilon.upper
+
+
+@pytest.mark.parametrize("name", ["any", "noise"])
+@pytest.mark.parametrize("alpha", [1, Fraction(3, 2), 2, 40, math.inf])
+def test_curves_are_no_higher_shuffled_than_not(name, alpha):
+    randomizer, _, rounds = TOLD[name]
+    answers = rounds * shuffled(randomizer, 30)
+    assert answers.rdp(alpha, 8).lower <= (rounds * randomizer).rdp(alpha, 8).upper
+
+
+def test_the_randomizers_own_profile_bounds_what_is_shuffled():
+    """By its ways alone, as it is asked where nothing else is in time."""
+    answers = shuffled(Laplace(1), 20) + 2 * shuffled(PureDP(1), 30) + Laplace(2)
+    (way,) = (way for way in answers._ways() if way.proof is TOLD_PROOF)
+    told = 2 * PureDP(1) + Laplace(1) + Laplace(2)
+    bound = way.epsilon(answers, Fraction(1, 1000), 6)
+    assert bound.epsilon.upper == told.epsilon("1/1000", 6, "exact").epsilon.upper
+    assert bound.kind is bound.epsilon.claim.kind is Kind.UPPER
+    assert str(bound.claim.adjacency) == "replace_one"
+    assert "SHUFFLED-TOLD" in bound.claim.theorems
+    at = way.delta(answers, Fraction(1), 6)
+    assert at.delta.upper == told.delta(1, 6, "exact").delta.upper
+    assert way.proof.code not in {way.proof.code for way in (3 * Laplace(2))._ways()}

@@ -529,6 +529,7 @@ class OppositeZeroed(NoisyRecord):
         raise NotImplementedError("one by one, in balls")
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
+        """Enclose the largest D over the other records and both orders of the pair."""
         rate, shift = ball(c.number("gamma")), 1 / ball(c.number("sigma"))
         order = ball(Fraction(alpha))
         others = [c.number("y + 2") - 2] if self.side is Kind.UPPER else [Fraction(-1), Fraction(0)]

@@ -358,6 +358,7 @@ class ResponseZeroed(Mirrored):
         return (2,)
 
     def result(self, c: Candidates) -> list[Pair]:
+        """List both orders of the pairs with either of the two answers as the other record."""
         p, o = self.pair(c)
         rate = c.numbers["gamma"]
         return both((mixed(rate, p, o), o), (p, mixed(rate, o, p)))
