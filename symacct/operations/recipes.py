@@ -301,10 +301,10 @@ def dp_sgd(
     If the clipping norm is adapted to a quantile of the gradients' norms, a step also releases how
     many gradients of the batch are below the norm, with noise. `quantile_noise` is the standard
     deviation of that noise over how much one record moves the count: ½ if the summands are −½ and
-    ½, and 1 if they are 0 and 1; then a result that is called exact is only a bound for a record
-    that is replaced or drawn with replacement. A record that is zeroed out has to add 0 to the
-    count, although a gradient of 0 is below the norm. Both noises together are one of σ^−2 +
-    quantile_noise^−2 (docs/proofs/allocations.md, Lemma two-noises).
+    ½, and 1 if they are 0 and 1. For a record that is replaced or drawn with replacement the result
+    is called an upper bound: if the summands are 0 and 1, it is no more. A record that is zeroed
+    out has to add 0 to the count, although a gradient of 0 is below the norm. Both noises together
+    are one of σ^−2 + quantile_noise^−2 (docs/proofs/allocations.md, Lemma two-noises).
 
     For a person who has up to k of the records write `GroupPrivacy(run, k)`, and for N runs on the
     same data N·`run`. If such records are added or removed, and batches have a fixed size or are
@@ -344,15 +344,16 @@ def dp_sgd(
         bins = drawn * records // batch
         return passes // drawn * _allocated(noise, bins, drawn, adjacency or ADD_REMOVE)
     if scheme == "with_replacement":
-        return count * _drawn(Gaussian(noise, 2), records, batch, adjacency or ADD_REMOVE)
+        run = count * _drawn(Gaussian(noise, 2), records, batch, adjacency or ADD_REMOVE)
+        return run if quantile_noise is None else PostProcess(run)
     kind, sensitivity = _SAMPLINGS[scheme]
     relation = () if adjacency is None else (adjacency,)
     if adjacency is not None and named_adjacency(adjacency) == ZERO_OUT:
         sensitivity = 1
     run = count * kind(Gaussian(noise, sensitivity), Fraction(batch, records), *relation)
-    # Three places that a record may take need not be those of a ball where the count is one place.
-    is_attained = quantile_noise is None or scheme == "poisson"
-    return run if is_attained else PostProcess(run)
+    # A count of summands 0 and 1 is moved in one direction, by whatever record replaces another.
+    is_attained = scheme == "poisson" and run.claim.adjacency in (ADD_REMOVE, ZERO_OUT)
+    return run if quantile_noise is None or is_attained else PostProcess(run)
 
 
 # Proved in docs/proofs/allocations.md, Lemma two-noises.
