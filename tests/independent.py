@@ -1041,6 +1041,8 @@ def of_zeroed_laws(mp, eps, alpha, node):
         return mp.fsum(w * mp.npdf(x, m) for w, m in zip((1 - g, g), means, strict=True))
 
     def gap(m, n):
+        if a == 1:
+            return m * mp.log(m / n) - m + n
         return n * ((m / n) ** a - 1 - a * (m / n - 1))
 
     reach = mp.sqrt(2 * mp.dps * mp.log(10))
@@ -1048,7 +1050,7 @@ def of_zeroed_laws(mp, eps, alpha, node):
     left = mp.linspace(d / 2 - d - reach, d / 2, int(2 * reach * (1 + d)) + 2)
     total = mp.quad(lambda x: gap(law(x, -d, d), law(x, -d, 0)), right, method="gauss-legendre")
     total += mp.quad(lambda x: gap(law(x, d, d), law(x, d, 0)), left, method="gauss-legendre")
-    return mp.log1p(total) / (a - 1)
+    return total if a == 1 else mp.log1p(total) / (a - 1)
 
 
 def opposite_other(mp, eps, alpha, node):

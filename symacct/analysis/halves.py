@@ -1,8 +1,9 @@
 """An integral of two halves: what is seen of a record that is zeroed out between its opposites.
 
 A(α) = ∫_0^∞ φ(v+δ/2)[(w+γ)f_α(R) + f_{1−α}(S)] dv, with w = (1−γ)e^{−δ²−δv},
-R = (w+γe^{δv})/(w+γ), S = 1−γ+γe^{δv} and f_a(t) = t^a − 1 − a(t−1); φ is the normal density. In
-balls it is proved, in float64 it steers.
+R = (w+γe^{δv})/(w+γ), S = 1−γ+γe^{δv} and f_a(t) = t^a − 1 − a(t−1); φ is the normal density. At
+the order 1 it is the limit of A(α)/(α−1), in which f_α(R) is R log R − R + 1 and f_{1−α}(S) is
+S − 1 − log S. In balls it is proved, in float64 it steers.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _TERMS, _SMALL = 10, 0.1
 
 # Proved in docs/proofs/triples.md, Lemma zeroed-gaussian.
 def halves(order: Exact, gamma: Exact, delta: Exact) -> arb:
-    """A(α) in a ball, to the current relative precision, for α > 1, 0 < γ < 1 and δ > 0."""
+    """A(α) in a ball, to the current relative precision, for α >= 1, 0 < γ < 1 and δ > 0."""
     lost = sum(max(0, -math.floor(float(BALL.number(x).log().mid()) * 3)) for x in (gamma, delta))
     return to_relative_accuracy(lambda bits: _halves(order, gamma, delta, bits, bits + lost))
 
@@ -57,18 +58,18 @@ def _halves(order: Exact, gamma: Exact, delta: Exact, bits: int, working: int) -
     error is at most 64/15 M ρ^{−2n}/(1 − ρ^{−2}) times half of the panel.
     """
     with ctx.workprec(working):
-        integrand = TwoHalves(order, gamma, delta)
+        integrand = (HalvesAtOne if order == 1 else TwoHalves)(order, gamma, delta)
         shift = integrand.delta
         about = log_halves(*map(float, (integrand.order, integrand.gamma, shift)))
         least = integrand.gamma**2 * (shift**2).expm1().min(arb(1))
         tolerance = (arb(about).exp() if math.isfinite(about) else least) * arb(2) ** -bits
-        top = _top(integrand.order, shift, tolerance.mid())
+        top = _top(integrand.bounding_order, shift, tolerance.mid())
         half = arb(min(_HALF, _HALF_TURN / float(shift)))
         panels = math.ceil(float(top / half) / 2)
         ellipse = arb(_ELLIPSE)
         share = tolerance / panels
         root = (2 * arb.pi()).sqrt()
-        total, error = arb(0), root * _beyond(integrand.order, shift, 2 * half * panels)
+        total, error = arb(0), root * _beyond(integrand.bounding_order, shift, 2 * half * panels)
         for i in range(panels):
             deadline.check()
             middle = half * (2 * i + 1)
@@ -92,19 +93,21 @@ class TwoHalves:
     def __init__(self, order: Exact, gamma: Exact, delta: Exact) -> None:
         self.order, self.gamma, self.delta = (BALL.number(x) for x in (order, gamma, delta))
         self.rest = 1 - self.gamma
+        #: At this order A bounds what is left out at the ends.
+        self.bounding_order = self.order
 
     def at(self, v: arb) -> arb:
         """The integrand at a point of the line."""
         grown, opposite = (self.delta * v).exp(), self._opposite(v)
         seen = (opposite + self.gamma * grown) / (opposite + self.gamma)
         alone = self.rest + self.gamma * grown
-        with_it = (opposite + self.gamma) * _gap(seen, self.order)
-        return self._density(v) * (with_it + _gap(alone, 1 - self.order))
+        with_it, without = self._gaps(seen, alone)
+        return self._density(v) * ((opposite + self.gamma) * with_it + without)
 
     def bound(self, middle: arb, half: arb, ellipse: arb) -> arb:
         """Bound the modulus on a panel's ellipse, on which e^{δv} turns by θ < π/2; else ∞.
 
-        |R| is largest at the right end, |S| at least its real part, |f_a(t)| <= |t|^a+1+|a|(|t|+1).
+        |R| is largest at the right end, |S| at least its real part.
         """
         reach, height = half * (ellipse + 1 / ellipse) / 2, half * (ellipse - 1 / ellipse) / 2
         turn = (self.delta * height).cos()
@@ -115,12 +118,24 @@ class TwoHalves:
         odds = self.gamma * (self.delta**2).exp()
         seen = (self.rest + odds * far**2) / (self.rest + odds * far * turn)
         least, most = self.rest + self.gamma * near * turn, self.rest + self.gamma * far
-        a = self.order
-        with_it = (a * seen.log()).exp() + 1 + a * (seen + 1)
-        without = ((1 - a) * least.log()).exp() + 1 + (a - 1) * (most + 1)
+        with_it, without = self._largest_gaps(seen, least, most)
         away = (left + self.delta / 2).max(arb(0))
         density = ((height**2 - away**2) / 2).exp()
         return density * ((self._opposite(left) + self.gamma) * with_it + without)
+
+    def _gaps(self, seen: arb, alone: arb) -> tuple[arb, arb]:
+        """f_α(R) and f_{1−α}(S)"""
+        return _gap(seen, self.order), _gap(alone, 1 - self.order)
+
+    def _largest_gaps(self, seen: arb, least: arb, most: arb) -> tuple[arb, arb]:
+        """Bound both where |R| <= `seen` and `least` <= |S| <= `most`.
+
+        |f_a(t)| <= |t|^a + 1 + |a|(|t| + 1).
+        """
+        a = self.order
+        with_it = (a * seen.log()).exp() + 1 + a * (seen + 1)
+        without = ((1 - a) * least.log()).exp() + 1 + (a - 1) * (most + 1)
+        return with_it, without
 
     def _opposite(self, v: arb) -> arb:
         """w = (1−γ)e^{−δ²−δv}"""
@@ -129,6 +144,24 @@ class TwoHalves:
     def _density(self, v: arb) -> arb:
         """√(2π) φ(v+δ/2)"""
         return (-((v + self.delta / 2) ** 2) / 2).exp()
+
+
+class HalvesAtOne(TwoHalves):
+    """√(2π) times the integrand at the order 1; R log R − R + 1 <= (R−1)², S − 1 − log S <= S."""
+
+    def __init__(self, order: Exact, gamma: Exact, delta: Exact) -> None:
+        super().__init__(order, gamma, delta)
+        self.bounding_order = arb(2)
+
+    def _gaps(self, seen: arb, alone: arb) -> tuple[arb, arb]:
+        """R log R − R + 1 and S − 1 − log S"""
+        return seen * seen.log() - (seen - 1), alone - 1 - alone.log()
+
+    def _largest_gaps(self, seen: arb, least: arb, most: arb) -> tuple[arb, arb]:
+        """|R log R| <= max(1, |R| log|R|) + π|R|, and |log S| is at most that of an end and π."""
+        with_it = (seen * seen.log()).max(arb(1)) + arb.pi() * seen + seen + 1
+        without = most + 1 + abs(least.log()).max(abs(most.log())) + arb.pi()
+        return with_it, without
 
 
 def _gap(t: arb, a: arb) -> arb:
@@ -167,7 +200,11 @@ def log_halves(order: float, gamma: float, delta: float) -> float:
     log_without = np.logaddexp(log_rest - delta * (delta + v), log_gamma)
     seen = _log_mixed(log_gamma - log_without, delta * v)
     alone = _log_mixed(log_gamma, delta * v)
-    terms = log_without + _log_gap(seen, order), _log_gap(alone, 1 - order)
+    if order == 1:
+        gaps = _log_gaps_at_one(seen, alone)
+    else:
+        gaps = _log_gap(seen, order), _log_gap(alone, 1 - order)
+    terms = log_without + gaps[0], gaps[1]
     return float(np.logaddexp.reduce(log_density + np.logaddexp(*terms)))
 
 
@@ -206,3 +243,19 @@ def _log_gap(x: np.ndarray, a: float) -> np.ndarray:
         far = most * x + np.log(np.maximum(scaled, 0))
         gaps: np.ndarray = np.where(x <= small, np.log(series) + 2 * np.log(x), far)
     return gaps
+
+
+def _log_gaps_at_one(seen: np.ndarray, alone: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """log(R log R − R + 1) and log(S − 1 − log S) for the logs of R, S >= 1, by series if small."""
+    series = [np.zeros_like(x) for x in (seen, alone)]
+    for k in range(_TERMS + 1, 1, -1):
+        for total, x, weight in zip(series, (seen, alone), (k - 1, 1), strict=True):
+            total *= np.minimum(x, _SMALL)
+            total += weight / math.factorial(k)
+    with np.errstate(divide="ignore"):
+        near = [
+            np.log(total) + 2 * np.log(x) for total, x in zip(series, (seen, alone), strict=True)
+        ]
+        with_it = seen + np.log(np.maximum(seen - 1 + np.exp(-seen), 0))
+        without = alone + np.log(np.maximum(1 - (1 + alone) * np.exp(-alone), 0))
+    return np.where(seen <= _SMALL, near[0], with_it), np.where(alone <= _SMALL, near[1], without)

@@ -10,10 +10,12 @@ from tests.remainders.rows import mp, number, row
 
 @functools.cache
 def both_halves(alpha, gamma, delta, low=0):
-    """A(α) by quadrature of the densities, from `low` on."""
+    """A(α) by quadrature of the densities, from `low` on; at 1 the limit of A(α)/(α−1)."""
     a, g, d = (number(x) for x in (alpha, gamma, delta))
 
     def gap(t, power):
+        if a == 1:
+            return t - 1 - mp.log(t) if power == 0 else t * mp.log(t) - (t - 1)
         return t**power - 1 - power * (t - 1)
 
     def at(v):
@@ -33,6 +35,11 @@ def two_halves_of_few_bits(m):
     """Also by panels of few nodes, whose error is then most of the ball, and beyond a near end."""
     for case in CASES:
         yield m._halves(*case, 12, 40), both_halves(*case)
+        at_one = (1, *case[1:])
+        for top in (1, 3):
+            rest = m._beyond(arb(2), arb(int(case[2])), arb(top))
+            yield arb(0).union(rest), both_halves(*at_one, top)
+        yield m._halves(*at_one, 12, 40), both_halves(*at_one)
         a, d = arb(case[0].numerator) / case[0].denominator, arb(int(case[2]))
         for top in (1, 3):
             far, (x, y) = m._beyond(a, d, arb(top)), map(number, (a, d))

@@ -151,17 +151,21 @@ def opposite_records(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact)
     "ZERO-OUT-GAUSSIAN",
     kind=Kind.UPPER,
     source=SYMACCT.at("docs/proofs/triples.md, zeroed-gaussian"),
-    orders=ABOVE_ONE,
+    orders=FINITE_ORDERS,
     assumes="a Gaussian mechanism, of any dimension",
     applies=is_gaussian,
     tight=True,
 )
 def by_halves(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= log( 1 + ∫_0^∞ φ(v+δ/2)[(w+γ)f_α(R) + f_{1−α}(S)] dv )/(α−1), δ = Δ/σ,
-    w = (1−γ)e^{−δ²−δv}, R = (w+γe^{δv})/(w+γ), S = 1−γ+γe^{δv}, f_a(t) = t^a − 1 − a(t−1)"""
+    w = (1−γ)e^{−δ²−δv}, R = (w+γe^{δv})/(w+γ), S = 1−γ+γe^{δv}, f_a(t) = t^a − 1 − a(t−1),
+    which at 1 is ∫_0^∞ φ(v+δ/2)[(w+γ)(R log R − R + 1) + S − 1 − log S] dv"""
     if gamma in (0, 1):
         return eps(alpha) if gamma == 1 else ctx.number(0)
-    return ctx.log1p(halves(ctx, alpha, gamma, 1 / noise_ratio(eps.node))) / (ctx.number(alpha) - 1)
+    value = halves(ctx, alpha, gamma, 1 / noise_ratio(eps.node))
+    if isinstance(alpha, int) and alpha == 1:
+        return value
+    return ctx.log1p(value) / (ctx.number(alpha) - 1)
 
 
 def _each(ctx: Any, alpha: np.ndarray, value: Any) -> Number:
@@ -197,17 +201,21 @@ def _(ctx: MpmathArithmetic, alpha: Order, gamma: Exact, shift: Exact) -> Number
     mp = ctx.mp
     with mp.workprec(3 * ctx.bits):
         order, rate, delta = ctx.number(alpha), ctx.number(gamma), ctx.number(shift)
-        top = order * delta + mp.sqrt(4 * ctx.bits)
+        top = max(order, 2) * delta + mp.sqrt(4 * ctx.bits)
+
+        def gaps(seen: Any, alone: Any) -> tuple[Any, Any]:
+            if alpha == 1:
+                return seen * mp.exp(seen) - mp.expm1(seen), mp.expm1(alone) - alone
+            both = ((order, seen), (1 - order, alone))
+            with_it, without = (mp.expm1(a * x) - a * mp.expm1(x) for a, x in both)
+            return with_it, without
 
         def integrand(v: Any) -> Any:
             grown = mp.exp(delta * v)
             opposite = (1 - rate) * mp.exp(-delta * (delta + v))
             seen = mp.log1p(rate * (grown - 1) / (opposite + rate))
             alone = mp.log1p(rate * (grown - 1))
-            gaps = (
-                mp.expm1(a * x) - a * mp.expm1(x) for a, x in ((order, seen), (1 - order, alone))
-            )
-            with_it, without = gaps
+            with_it, without = gaps(seen, alone)
             return mp.npdf(v + delta / 2) * ((opposite + rate) * with_it + without)
 
         places = mp.linspace(0, top, int(top * (1 + delta) / 4) + 4)
@@ -225,7 +233,10 @@ def _(ctx: SymbolicArithmetic, alpha: Order, gamma: Exact, shift: Exact) -> Numb
     def gap(t: Any, a: Any) -> Any:
         return t**a - 1 - a * (t - 1)
 
-    value = (opposite + rate) * gap((opposite + rate * grown) / (opposite + rate), order)
-    value += gap(1 - rate + rate * grown, 1 - order)
+    seen, alone = (opposite + rate * grown) / (opposite + rate), 1 - rate + rate * grown
+    if alpha == 1:
+        value = (opposite + rate) * (seen * ctx.log(seen) - seen + 1) + alone - 1 - ctx.log(alone)
+    else:
+        value = (opposite + rate) * gap(seen, order) + gap(alone, 1 - order)
     density = sympy.exp(-((v + delta / 2) ** 2) / 2) / sympy.sqrt(2 * sympy.pi)
     return written.Integral(density * value, (v, 0, sympy.oo))
