@@ -50,6 +50,8 @@ _WORKS_OF_CURVES = ("MIR17", "ZW19", "VEH14", "WBK19")
 #: Bounds that steer, or that need be near only, have so many significant digits. They steer, and
 #: each bound is proved.
 _FEW_DIGITS = 2
+#: A lower bound by one run is asked to so many digits before it is asked to all, which may be late.
+_RUN_DIGITS = 4
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -105,8 +107,9 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     """Bound ε(δ) or δ(ε) from below by the profile of what post-processing leaves of the node.
 
     `given` is the other number. Where all runs have no such digits, the bound is the largest of one
-    run of each part and of all runs to 2 digits. Samples of fixed size also ask three means. Each
-    way has half of the question's time that is left. An error is raised where all refuse.
+    run of each part, first to 4 digits, and of all runs to 2 digits. Samples of fixed size also ask
+    three means. Each way has half of the question's time that is left. An error is raised where all
+    refuse.
     """
     claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(SOURCE,))
 
@@ -134,9 +137,13 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
 
     add(below, digits)
     if not bounds:
-        for product in single_runs(below):
-            add([product], digits)
-        add(below, _FEW_DIGITS)
+        single = [[product] for product in single_runs(below)]
+        for run in single:
+            add(run, min(_RUN_DIGITS, digits))
+        if any(sum(count for _, count in product.runs) > 1 for product in below):
+            add(below, _FEW_DIGITS)
+            for run in single:
+                add(run, digits)
     if not bounds:
         raise refusals[-1] if refusals else nothing_in_time("lower bound")
     if triangles := triangles_below(node):

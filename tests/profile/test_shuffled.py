@@ -520,3 +520,14 @@ def test_the_randomizers_own_profile_bounds_what_is_shuffled():
     at = way.delta(answers, Fraction(1), 6)
     assert at.delta.upper == told.delta(1, 6, "exact").delta.upper
     assert way.proof.code not in {way.proof.code for way in (3 * Laplace(2))._ways()}
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_what_some_datasets_cost_is_said_in_time(rounds):
+    """Of a million people, to few digits at least; several rounds cost no less than one does."""
+    answers = shuffled(RandomizedResponse.of_epsilon(1, k=10), 10**6)
+    with limits(seconds=60):
+        one = answers.lower_epsilon("1e-6", 6)
+    with limits(seconds=7):
+        bound = (rounds * answers).lower_epsilon("1e-6", 30)
+    assert 0.999 * one.lower < bound.lower
