@@ -18,7 +18,7 @@ from itertools import accumulate, combinations, groupby, pairwise, permutations,
 PRECISIONS = (192, 384, 768)  # bits after the point: more where fewer do not decide
 BITS, GUARD = PRECISIONS[0], 64  # the bits now, and so many more within exp
 WORK, MOST_WORK = 0, 2_000_000  # exponentials, some 30 µs each: no small file may ask for hours
-MOST_BYTES, MOST_DIGITS = 1_000_000, 400  # of a file, and of a number in it
+MOST_BYTES, MOST_DIGITS, MOST_NODES = 1_000_000, 400, 20_000  # of a file, a number, a contour
 
 
 class Refuted(Exception):
@@ -223,7 +223,7 @@ class Answers(tuple):
 
 
 class Part(namedtuple("Part", "count leaves rate where")):
-    """Runs of (times, type, parameters), …; where: "" for all the data, + 0 P S Z in RELATIONS."""
+    """Runs of (times, type, parameters), …; where: "" for all the data, or "Pa" as in THEOREMS."""
 
     def laws(self):
         """The pairs (P, Q) that a run may have; of laws in numbers, outcomes of one p/q are one."""
@@ -329,12 +329,10 @@ KEYS = "format version expression mechanism relation epsilon delta theorems proo
 NAMES = """Gaussian sigma sensitivity, Laplace b sensitivity, RandomizedResponse p, PureDP epsilon,
 ZCDP rho xi, FiniteMechanism laws, DistributionPair P Q"""
 PARAMETERS = {kind: names for kind, *names in map(str.split, NAMES.split(","))}
-#: How a sample is drawn, and what its neighbours are; Z is a sample of fixed size.
-RELATIONS = {"": "either", "+": "add_remove", "P": "replace_one", "S": "replace_one"}
-RELATIONS |= {"0": "zero_out", "Z": "zero_out"}
+RELATIONS = {"add_remove": "a", "replace_one": "r", "zero_out": "z"}
 CONVERSIONS = {"classic": "MIR17-P3", "improved": "CKS20-P12", "optimal": "ALCKS21"}
 CURVES = dict.fromkeys(PARAMETERS, "MIR17-T2") | {"PureDP": "KOV15", "ZCDP": "BS16-D1.1"}
-#: Of which mechanisms a theorem speaks, by their first letters; of which samples, as in Part; what
+#: Of which mechanisms a theorem speaks, by their first letters; of which samples and relations; what
 #: of E_Q[T^α] it says; and what is taken on trust.
 THEOREMS = {
     "ALCKS21": ("", "", optimal, "two answers are the worst of ε(α) <= ρ (Asoodeh et al. 2021)"),
@@ -344,13 +342,13 @@ THEOREMS = {
     "MIR17-P1": ("", "", sum, "curves of adaptive runs add up (Mironov 2017, Proposition 1)"),
     "MIR17-P3": ("", "", classic, "the classic conversion (Mironov 2017, Proposition 3)"),
     "MIR17-T2": ("GLR", "", Part.pair, "curves of noise and answers (Mironov 2017, Table II)"),
-    "MTZ19-EXACT": ("G", "+0", Part.pair, "the worst pair (Mironov et al. 2019, Theorem 5)"),
-    "PAIR-EXACT": ("LRP", "+0", Part.pair, "the worst pair if a symmetry swaps it (the same)"),
-    "S22-POISSON": ("GLRPZ", "+0", Part.binomial, "the sum over l (Steinke 2022)"),
-    "TRIPLE-DOMINATED": ("GLRP", "S", Part.dominated, "what dominates (Lemma dominated-triples)"),
-    "TRIPLE-FINITE": ("R", "PS", Part.pair, "the worst of two laws (Lemma three-laws)"),
-    "TRIPLE-LINE": ("L", "S", Part.pair, "the worst of noise on the line (Lemma line-noise)"),
-    "TRIPLE-PURE": ("PR", "S", Part.pure, "the worst of ε-DP mechanisms (Lemma pure-fixed-size)"),
+    "MTZ19-EXACT": ("G", "Pa Sa Pz", Part.pair, "the worst pair (Mironov et al. 2019, Theorem 5)"),
+    "PAIR-EXACT": ("LRP", "Pa Sa Pz", Part.pair, "the worst, if a symmetry swaps it (the same)"),
+    "S22-POISSON": ("GLRPZ", "Pa Sa Pz", Part.binomial, "the sum over l (Steinke 2022)"),
+    "TRIPLE-DOMINATED": ("GLRP", "Sr", Part.dominated, "what dominates (Lemma dominated-triples)"),
+    "TRIPLE-FINITE": ("R", "Pr Sr", Part.pair, "the worst of two laws (Lemma three-laws)"),
+    "TRIPLE-LINE": ("L", "Sr", Part.pair, "the worst of noise on the line (Lemma line-noise)"),
+    "TRIPLE-PURE": ("PR", "Sr", Part.pure, "the worst of ε-DP mechanisms (Lemma pure-fixed-size)"),
     "ZDW22": ("", "", by_sum, "pairs that dominate compose, one way round (Zhu et al. 2022)"),
 }
 
@@ -401,8 +399,7 @@ class Node(dict):
             terms, rate, where = [(1, node)], Fraction(1), ""
             if node["type"] in ("PoissonSubsample", "SubsampleWithoutReplacement"):
                 kind, inner, rate, relation = node.read("type", "mechanism", "gamma", "adjacency")
-                zeroed = "0Z"[kind[0] == "S"]
-                where = {"add_remove": "+", "replace_one": kind[0], "zero_out": zeroed}[relation]
+                where = kind[0] + RELATIONS[relation]
                 terms, rate = inner.terms(), number(rate, 0, 1)
             yield Part(count, [(times, *leaf.leaf()) for times, leaf in terms], rate, where)
 
@@ -426,7 +423,7 @@ def by_renyi(parts, proof, epsilon, delta):
     for part, stated in zip(parts, bounds, strict=True):
         theorem, bound = stated.read("theorem", "epsilon")
         kinds, samples, formula, _ = THEOREMS[theorem]
-        need(part.where in ([*samples] or [""]), f"{theorem} is not about such samples")
+        need(part.where in (samples.split() or [""]), f"{theorem} is not about such samples")
         need(all(x[1][0] in kinds for x in part.leaves), f"{theorem} is not about such mechanisms")
         value = log(formula(part, alpha)) / (alpha - 1)
         need(value <= number(bound, -1), f"ε(α) is {ball(value)}, by {theorem}")
@@ -443,9 +440,9 @@ def by_profile(parts, proof, epsilon, delta):
     """δ(ε) <= δ of all (P, Q), a record removed, and of all (Q, P), a record added."""
     ways = () if proof["method"] == "sum" else ("removed", "added")
     lines = [line.read("c", "step", "nodes") for line in proof.read("method", *ways)[1:]]
-    lines = [(number(c), number(h), number(n, 0, MOST_WORK, True)) for c, h, n in lines]
+    lines = [(number(c), number(h), number(n, 0, MOST_NODES, True)) for c, h, n in lines]
     choices = [part.laws() for part in parts]
-    need(all(part.where in ("", *"+0") for part in parts), "a profile of samples that replace")
+    need(all(x.where in ("", "Pa", "Sa", "Pz") for x in parts), "a profile of samples that replace")
     need(max(map(len, choices)) == 1 or sum(x.count for x in parts) == 1, "the worst laws may vary")
     for laws, way in product(product(*choices), (0, 1)):
         runs = [(part.count, part.rate, law) for part, law in zip(parts, laws, strict=True)]
@@ -461,7 +458,7 @@ def check(document):
     _, _, text, tree, relation, epsilon, delta, theorems, proof = document.read(*KEYS.split())
     parts = [*tree.parts()]
     need(text == tree.text(), f"the text of the expression is not {tree.text()[:1000]}")
-    relations = {RELATIONS[part.where] for part in parts if part.where} or {"either"}
+    relations = {x for x in RELATIONS for y in parts if y.where[1:] == RELATIONS[x]} or {"either"}
     need({relation} == relations, "the relation is another")
     judge = {"renyi": by_renyi, "contour": by_profile, "sum": by_profile}[proof["method"]]
     used = judge(parts, proof, number(epsilon, -1), number(delta, 0, 1))

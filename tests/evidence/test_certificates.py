@@ -460,6 +460,18 @@ def test_a_contour_that_ends_far_out_is_refused_before_it_is_summed(tmp_path, mo
     assert len(asked) == 1
 
 
+@pytest.mark.parametrize("nodes", ["20000", "1999999", "1" + "0" * 30])
+def test_a_contour_of_too_many_nodes_is_refused_before_it_is_summed(
+    nodes, tmp_path, monkeypatch, capsys
+):
+    document = Gaussian(5).epsilon("1e-5", digits=6, conversion="exact").certificate()
+    document["proof"]["added"]["nodes"] = nodes
+    monkeypatch.setattr(check, "by_contour", None)
+    status, said = judged(tmp_path, document, capsys)
+    assert (status, said[:8]) == (1, "refuted:")
+    assert f"{nodes} is not between 0 and 20000" in said
+
+
 def test_a_product_beyond_all_bounds_is_refused_before_it_is_multiplied(monkeypatch):
     large = check.Ball(1 << check.BITS + (1 << 21) + 1)
     monkeypatch.setattr(check.Ball, "size", None)
