@@ -332,8 +332,8 @@ PARAMETERS = {kind: names for kind, *names in map(str.split, NAMES.split(","))}
 RELATIONS = {"add_remove": "a", "replace_one": "r", "zero_out": "z"}
 CONVERSIONS = {"classic": "MIR17-P3", "improved": "CKS20-P12", "optimal": "ALCKS21"}
 CURVES = dict.fromkeys(PARAMETERS, "MIR17-T2") | {"PureDP": "KOV15", "ZCDP": "BS16-D1.1"}
-#: Of which mechanisms a theorem speaks, by their first letters; of which samples and relations; what
-#: of E_Q[T^α] it says; and what is taken on trust.
+#: Of which mechanisms a theorem speaks, by their first letters; of which samples, by the letters
+#: of their kind and relation; what of E_Q[T^α] it says; and what is taken on trust.
 THEOREMS = {
     "ALCKS21": ("", "", optimal, "two answers are the worst of ε(α) <= ρ (Asoodeh et al. 2021)"),
     "BS16-D1.1": ("Z", "", Part.pair, "ε(α) <= ξ + ρα is what zCDP means (Bun, Steinke 2016)"),
