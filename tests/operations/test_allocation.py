@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 
 from symacct import (
     AdjacencyError,
@@ -227,3 +228,18 @@ def test_balls_and_bins_of_several_epochs():
         dp_sgd(1000, 100, 1, 4, sampling="balls_and_bins", times=3)
     with pytest.raises(DomainError, match="times: found 2 with sampling='poisson'"):
         dp_sgd(1000, 100, 1, 1, times=2)
+
+
+@pytest.mark.parametrize(
+    ("times", "words"), [(1, "in one step"), (2, "in 2 steps"), (9, "in 9 steps")]
+)
+def test_the_draws_of_a_record_are_in_words_and_in_formulas(times, words):
+    """A formula is that of all its steps together, which the curve is no larger than."""
+    node = RandomAllocation(Gaussian(2), 9, times=times)
+    said = f"with each record {words}, which it draws independently of other records and in secret"
+    assert describe(node) == f"9 steps of {describe(Gaussian(2))}, {said}"
+    for alpha in (2, 5):
+        assert node.formula(alpha) == sympy.Rational(times * alpha, 8)
+        assert node.rdp(alpha, 8).lower <= times * alpha / 8
+    of_one = "" if times == 1 else f"{times} "
+    assert rf"\frac{{{of_one}\alpha}}{{8}}" in node.latex()
