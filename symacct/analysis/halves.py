@@ -124,7 +124,7 @@ class TwoHalves:
         return density * ((self._opposite(left) + self.gamma) * with_it + without)
 
     def _gaps(self, seen: arb, alone: arb) -> tuple[arb, arb]:
-        """f_α(R) and f_{1−α}(S)"""
+        """Return f_α(R) and f_{1−α}(S)."""
         return _gap(seen, self.order), _gap(alone, 1 - self.order)
 
     def _largest_gaps(self, seen: arb, least: arb, most: arb) -> tuple[arb, arb]:
@@ -147,18 +147,24 @@ class TwoHalves:
 
 
 class HalvesAtOne(TwoHalves):
-    """√(2π) times the integrand at the order 1; R log R − R + 1 <= (R−1)², S − 1 − log S <= S."""
+    """√(2π) times the integrand at the order 1, in balls.
+
+    R log R − R + 1 <= (R−1)² and S − 1 − log S <= S, so A(2) bounds what is left out.
+    """
 
     def __init__(self, order: Exact, gamma: Exact, delta: Exact) -> None:
         super().__init__(order, gamma, delta)
         self.bounding_order = arb(2)
 
     def _gaps(self, seen: arb, alone: arb) -> tuple[arb, arb]:
-        """R log R − R + 1 and S − 1 − log S"""
+        """Return R log R − R + 1 and S − 1 − log S."""
         return seen * seen.log() - (seen - 1), alone - 1 - alone.log()
 
     def _largest_gaps(self, seen: arb, least: arb, most: arb) -> tuple[arb, arb]:
-        """|R log R| <= max(1, |R| log|R|) + π|R|, and |log S| is at most that of an end and π."""
+        """Bound both: |log S| is at most that of an end and π.
+
+        |R log R| <= max(1, |R| log|R|) + π|R|.
+        """
         with_it = (seen * seen.log()).max(arb(1)) + arb.pi() * seen + seen + 1
         without = most + 1 + abs(least.log()).max(abs(most.log())) + arb.pi()
         return with_it, without
