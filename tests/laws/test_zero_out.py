@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import (
+    Accountant,
     AdjacencyError,
     AssumptionError,
     DomainError,
@@ -27,6 +28,7 @@ from symacct import (
     from_json,
     limits,
     parse,
+    theorems,
     truncated_poisson,
 )
 from symacct.analysis import halves
@@ -176,6 +178,16 @@ def test_the_bound_at_1_is_the_limit_of_those_above(sigma, gamma):
         return p * mp.log(p / q) - p + q
 
     assert mp.quad(loss, mp.linspace(-1 - 12 * s, 1 + 12 * s, 60)) <= at_one.upper + 1e-12
+
+
+@pytest.mark.parametrize("engine", ["mpmath", "float64"])
+@pytest.mark.parametrize("name", [each.name for each in theorems() if "ZERO-OUT" in each.name])
+def test_what_is_proved_of_a_zeroed_record_is_one_number_by_each_engine(name, engine):
+    mechanism = Gaussian("3/2") if "GAUSSIAN" in name else Laplace(2)
+    run = fixed(mechanism, "1/9", "zero_out")
+    for order in (3, 8):
+        found, proved = (Accountant(16, by).rdp(run, order, by=name) for by in (engine, "ball"))
+        assert found.upper == pytest.approx(float(proved.upper), rel=1e-12)
 
 
 @pytest.mark.parametrize(
