@@ -28,7 +28,7 @@ from symacct import (
     from_json,
     parse,
 )
-from symacct.export.description import describe, premises
+from symacct.export.description import describe, own_premises, premises
 from symacct.kernel.errors import RoundedWarning
 from tests import independent
 from tests.support import holds
@@ -217,6 +217,14 @@ def test_a_record_in_every_step_draws_none(steps, adjacency):
     for node, draws in ((everywhere, False), (fewer, True)):
         assert draws is any("secret" in premise for premise in premises(node))
         assert draws is ("draws" in describe(node))
+
+
+@pytest.mark.parametrize(
+    ("times", "draws"), [(1, "its one step of the 10"), (3, "its 3 different steps of the 10")]
+)
+def test_the_premise_says_how_many_steps_are_drawn(times, draws):
+    stated = own_premises(RandomAllocation(Gaussian(2), 10, times))
+    assert any(draws in premise for premise in stated)
 
 
 def test_balls_and_bins_of_several_epochs():
