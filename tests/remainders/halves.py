@@ -1,11 +1,12 @@
 """The integral of two halves, by few bits and short panels."""
 
 import functools
+import math
 from fractions import Fraction
 
 from flint import arb
 
-from tests.remainders.rows import mp, number, row
+from tests.remainders.rows import at_least, mp, number, row
 
 
 @functools.cache
@@ -50,3 +51,18 @@ def two_halves_of_few_bits(m):
             m._nodes = lambda wanted, count=count: count
             yield m._halves(*case, 12, 40), both_halves(*case)
         m._nodes = lambda wanted: 8
+
+
+@row("analysis.halves")
+def errors_of_the_rule(m):
+    """What two nodes of Gauss's rule are off by, as the lemma has it, on each panel of two."""
+    m._top, m._nodes = (lambda *_: arb(2)), lambda wanted: 2
+    for case in CASES:
+        at, half = m.TwoHalves(*case), 0.5 / float(case[2])
+        panels = math.ceil(1 / half)
+        most = [at.bound(arb(half * (2 * i + 1)), arb(half), arb(3.5)) for i in range(panels)]
+        rho, root = mp.mpf(3.5), mp.sqrt(2 * mp.pi)
+        said = number(sum(most, arb(0)).lower()) * half * 64 / 15 * rho**-4 / (1 - rho**-2) / root
+        beyond = number(m._beyond(at.order, at.delta, arb(2)).lower())
+        found = m._halves(*case, 12, 40)
+        yield at_least(found.rad() * (1 + 2**-20), said + beyond)
