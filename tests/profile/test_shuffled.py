@@ -32,11 +32,13 @@ from symacct import (
     parse,
     shuffled,
 )
-from symacct.analysis.coin_counts import Signs
+from symacct.analysis.coin_counts import Signs, binomial
 from symacct.baselines.ways import TOLD as TOLD_PROOF
 from symacct.export.description import describe
 from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import UNKNOWN
 from symacct.profile.losses.shuffled import ShuffledLoss, losses, losses_below
+from symacct.theory.amplification import shuffled as theory
 from symacct.theory.amplification.shuffled import CloneCounts, Clones, Steps, _blocks, clones_of
 from tests import independent
 from tests.thinning import examples
@@ -255,6 +257,34 @@ def test_moving_counts_together_tells_more_and_little_more():
     assert below.hockey_stick(arb(0.006), False) < apart.hockey_stick(arb(0.006), False)
 
 
+def test_counts_that_are_left_out_are_bounded(monkeypatch):
+    """Of twelve people's clones only three to seven are summed, which the mass seen says."""
+    n, clones = 12, clones_of(response(5, 3))[0]
+    own, r = Fraction(3, 7), Fraction(1, 7)
+    kept = range(3, 8)
+    monkeypatch.setattr(
+        theory, "binomial", lambda *coins: (x for x in binomial(*coins) if x[0] in kept)
+    )
+    with precision(110):  # which no other test has tables of
+        counts = CloneCounts(clones, n, Steps(n, 1.0))
+    seen = sum(
+        (math.comb(n, m) * (2 * r) ** m * (1 - 2 * r) ** (n - m))
+        * ((own + r) / (2 * r) * m + (1 - own - r) * (n - m) / (1 - 2 * r))
+        for m in kept
+    )
+    assert off(counts.seen, seen / n) < 1e-25
+    people = [[r, r, 3 * r]] * (n - 1)
+    P, Q = (histogram([law, *people]) for law in ([own, r, 3 * r], [r, own, 3 * r]))
+    with ctx.workprec(110):
+        for a in PLACES:
+            delta, y = hockey_stick(P, Q, a), (arb(a.numerator) / a.denominator).log()
+            value = ShuffledLoss(clones, n, Steps(n, 1.0)).hockey_stick(y, False)
+            assert value.upper() >= arb(delta.numerator) / delta.denominator
+        for alpha in (2, 9):
+            moment = sum(float(P[x]) * float(P[x] / Q[x]) ** (alpha - 1) for x in P)
+            assert theory._moment(clones, n, alpha).upper() >= math.log(moment)
+
+
 def test_moments_are_those_of_all_counts():
     """By mpmath over the three numbers, and by each count alone."""
     n, alpha = 9, Fraction(5, 2)
@@ -413,6 +443,12 @@ def test_what_tells_nothing_costs_nothing():
 
 
 # --- premises and errors
+
+
+def test_a_pair_is_known_of_one_person_alone():
+    """Else a sample of shuffled answers would have a lower bound that reads that pair."""
+    assert shuffled(RandomizedResponse("3/4"), 1).attained == RandomizedResponse("3/4").attained
+    assert shuffled(RandomizedResponse("3/4"), 2).attained is UNKNOWN
 
 
 def test_text_and_json():
