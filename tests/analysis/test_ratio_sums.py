@@ -105,6 +105,19 @@ def test_shares_keep_the_mean_and_are_not_too_small():
         assert place == pytest.approx(1 + np.exp(-step * d), rel=1e-9)
 
 
+def test_roundings_are_counted():
+    """A number to the nearest float, and in an inner sum one rounding for each product."""
+    between = 1 + Fraction(1, 2**53)
+    assert abs(Fraction(float(between)) - between) <= Fraction(ratio_sums._UNIT) * between
+    step = 2.0**-5
+    for law, add in zip(
+        laws([(0.5, 0.3), (0.3, 1.3), (0.2, 2.3)], step),
+        (ratio_sums._sum_above, ratio_sums._sum_below),
+        strict=True,
+    ):
+        assert add(law, law, step, 1).units > 2 * law.units + ratio_sums._LONGEST
+
+
 def test_a_place_that_floats_do_not_tell_is_shared_by_balls():
     node, up, down = ratio_sums._share_in_balls(2.0**-4, 2.0**-5, 7)
     shares = ratio_sums._shares(2.0**-4, 2, 8)
