@@ -220,11 +220,16 @@ def test_a_record_in_every_step_draws_none(steps, adjacency):
 
 
 @pytest.mark.parametrize(
-    ("times", "draws"), [(1, "its one step of the 10"), (3, "its 3 different steps of the 10")]
+    ("times", "which", "draws"),
+    [
+        (1, "in one step, which", "its one step of the 10"),
+        (3, "in 3 steps, which", "its 3 different steps of the 10"),
+    ],
 )
-def test_the_premise_says_how_many_steps_are_drawn(times, draws):
-    stated = own_premises(RandomAllocation(Gaussian(2), 10, times))
-    assert any(draws in premise for premise in stated)
+def test_the_words_and_the_premise_say_how_many_steps_are_drawn(times, which, draws):
+    run = RandomAllocation(Gaussian(2), 10, times)
+    assert which in describe(run)
+    assert any(draws in premise for premise in own_premises(run))
 
 
 def test_balls_and_bins_of_several_epochs():
