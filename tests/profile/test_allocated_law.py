@@ -3,7 +3,9 @@
 import itertools
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
+import mpmath
 import pytest
 from flint import arb, ctx
 from hypothesis import given
@@ -23,6 +25,7 @@ from symacct.kernel.claims import Kind
 from symacct.kernel.errors import PrecisionError
 from symacct.laws import Normal
 from symacct.profile.grids import Grids, lines_below
+from symacct.profile.losses import allocated_law
 from symacct.profile.losses.allocated import AllocatedGaussian, AllocatedLaplace
 from symacct.profile.losses.allocated_law import AllocatedLaw
 from symacct.profile.losses.finite import Atoms
@@ -91,6 +94,24 @@ def test_finite_laws_have_the_profile_of_all_outcomes_between_both_laws(masses, 
     assert law.mass_at_infinity(reverse) == exact.mass_at_infinity(reverse)
     with ctx.workprec(90):
         assert not law.largest(reverse) < exact.largest(reverse)
+
+
+def test_a_ratio_next_to_a_node_has_a_share_above_it():
+    """E(X − x)₊ of the law above at the node x is that of a ratio 2⁻⁶¹ farther, or more."""
+    step, share = 2.0**-6, Fraction(1, 10)
+    with mpmath.workdps(60):
+        ratio = Fraction(int(mpmath.e * (1 + mpmath.mpf(2) ** -61) * 2**150), 2**150)
+    rest = Fraction(1, 2) - share
+    atoms = Atoms(
+        ((Fraction(1, 2),) * 2, (ratio * share, share), (Fraction(1, 2) - ratio * share, rest))
+    )
+    with ctx.workprec(200):
+        start, (above, _), _ = allocated_law._of_outcomes(
+            atoms, 64.0, lambda *_: SimpleNamespace(of=lambda _: step)
+        )
+    assert start == 0.0
+    beyond = above.masses[round(1 / step) - above.first + 1 :].sum()
+    assert beyond * math.expm1(step) >= share * 2.0**-61
 
 
 def enumerated(noise, steps, y, reverse, reach=12):
