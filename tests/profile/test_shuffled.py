@@ -401,6 +401,16 @@ def test_two_descriptions_of_one_randomizer_agree():
     assert one.rdp(3, 15).upper == pytest.approx(other.rdp(3, 15).upper, rel=1e-12)
 
 
+def test_a_bit_tells_as_much_by_either_answer():
+    """Also where which of both is more likely is told by its root."""
+    for p in ("3/4", sympy.sqrt(2) / 2):
+        one, other = (shuffled(RandomizedResponse(x), 5) for x in (p, 1 - sympy.sympify(p)))
+        assert one.rdp(3, 15).lower > 0
+        assert one.rdp(3, 15).upper == pytest.approx(other.rdp(3, 15).upper, rel=1e-14)
+        deltas = [m.delta("1/20", 15, "exact").delta.upper for m in (one, other)]
+        assert deltas[0] == pytest.approx(deltas[1], rel=1e-14)
+
+
 def test_no_answer_is_above_the_baselines():
     for n in (30, 1000):
         of_any = shuffled(PureDP(1), n).epsilon("1e-5", 6, "exact").epsilon
