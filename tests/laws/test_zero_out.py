@@ -1,12 +1,13 @@
 """A record zeroed out: what the relation says of the two others, and of samples of fixed size."""
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from math import comb
 
 import mpmath
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,8 @@ from symacct import (
 )
 from symacct.analysis import halves
 from symacct.kernel.claims import UNKNOWN
+from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.zeroed import ZeroedBound
 from symacct.profile.pairs import products
 from symacct.theory.amplification.zeroed import two_steps
 from tests.support import LEAVES, OPERATIONS, whole_orders
@@ -227,6 +230,38 @@ def test_a_bound_by_one_step_and_two_falls_and_is_not_composed(mechanism):
     for several in (2 * run, run + Gaussian(1)):
         with pytest.raises(AssumptionError):
             products(several)
+
+
+@pytest.mark.parametrize("shift", [Fraction(1, 2), Fraction(2)])
+@pytest.mark.parametrize("gamma", [Fraction(1, 10), Fraction(7, 10)])
+def test_the_bound_of_laplace_noise_is_its_formula_and_above_all_records(shift, gamma):
+    """By H_s(t) = 1 − e^{(t−s)/2}, and by integrals over the line for records up to 1 from 0."""
+    part = ZeroedBound(LaplaceLoss(shift), LaplaceLoss(2 * shift), gamma)
+    g, s = float(gamma), float(shift)
+    z = np.linspace(-s - 25, s + 25, 50001)
+
+    def profile(shift, t):
+        return max(0.0, 1 - np.exp((t - shift) / 2))
+
+    def law(record, other):
+        seen, instead = (np.exp(-np.abs(z - s * x)) / 2 for x in (record, other))
+        return g * seen + (1 - g) * instead
+
+    for y in (0.05 * s, 0.3 * s, 0.8 * s):
+        more = np.expm1(y)
+        beyond, share = np.log1p(more / g), (1 - g) * more / (more + g)
+        near, far = profile(s, beyond), profile(2 * s, beyond)
+        with_it, without = (
+            float(way(arb(y)).upper()) for way in (part.with_record, part.without_record)
+        )
+        by_both = (1 - share) * near + share * far
+        assert with_it == pytest.approx(g * min(by_both, profile(s, y)), abs=1e-12)
+        assert without == pytest.approx(g * near, abs=1e-12)
+        for record, other in product((-1, -0.4, 0, 1), (-1, 0, 0.3, 1)):
+            p, q = law(record, other), law(0, other)
+            for first, second, said in ((p, q, with_it), (q, p, without)):
+                gap = np.maximum(first - np.exp(y) * second, 0).sum() * (z[1] - z[0])
+                assert gap <= said + 1e-5
 
 
 def test_the_ends_of_the_rate():
