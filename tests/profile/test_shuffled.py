@@ -273,8 +273,9 @@ def test_counts_that_are_left_out_are_bounded(monkeypatch):
         for m in kept
     )
     assert off(counts.seen, seen / n) < 1e-25
-    people = [[r, r, 3 * r]] * (n - 1)
-    P, Q = (histogram([law, *people]) for law in ([own, r, 3 * r], [r, own, 3 * r]))
+    people = [[r, r, 3 * r, 1 - 5 * r]] * (n - 1)
+    P, Q = (histogram([law, *people]) for law in ([own, r, 3 * r, 0], [r, own, 3 * r, 0]))
+    assert sum(P.values()) == 1
     with ctx.workprec(110):
         for a in PLACES:
             delta, y = hockey_stick(P, Q, a), (arb(a.numerator) / a.denominator).log()
@@ -327,6 +328,17 @@ def test_rare_moments_and_series_agree(n):
         signs = Signs(3)
         series, alone = counts.by_powers(signs, 100), counts.one_by_one(signs)
     assert series is None or (series.overlaps(alone) and float(series.rad()) < 1e-20)
+
+
+@pytest.mark.parametrize("kept", [1, 2, 4])
+def test_a_series_of_few_powers_bounds_the_others(kept, monkeypatch):
+    (clones,) = clones_of(response(3, 3))
+    with precision(128):
+        counts, signs = CloneCounts(clones, 40, Steps(40, 1.0)), Signs(3)
+        monkeypatch.setattr(counts, "_terms", lambda _: kept)
+        series, alone = counts.by_powers(signs, 100), counts.one_by_one(signs)
+    assert series.overlaps(alone)
+    assert series.rad() > 2 * alone.rad()
 
 
 # --- several rounds
