@@ -286,3 +286,17 @@ def test_lines_are_nowhere_above_a_profile_and_nearly_it(part):
             lines = sum(((p - grown * q).max(arb(0)) for p, q in masses), arb(0))
             assert not lines > true
             assert lines > true * (1 - 2.0**-7)
+
+
+@pytest.mark.parametrize(
+    "part", [GaussianLoss(Fraction(1)), LaplaceLoss(Fraction(1), Fraction(1, 3))]
+)
+@pytest.mark.parametrize("ends", [(-0.5, 5.0), (-4.0, 0.25), (-0.125, 0.25)])
+def test_lines_between_near_ends_are_nowhere_above_a_profile(part, ends):
+    """Where much of the law is beyond the ends, and a step is wide."""
+    with ctx.workprec(100):
+        masses = lines_below(part, False, tuple(map(arb, ends)), arb(2) ** -3)
+        for j in range(-40, 25):
+            y = arb(j) / 32
+            lines = sum(((p - y.exp() * q).max(arb(0)) for p, q in masses), arb(0))
+            assert not lines > part.hockey_stick(y, False)
