@@ -231,26 +231,39 @@ def test_an_allocation_of_allocations_is_one_of_all_runs():
 
 # --- several epochs
 
-
-@pytest.mark.parametrize("steps", [2, 3])
-def test_two_epochs_of_finite_laws_are_those_of_all_outcomes(steps):
-    masses = (
+THREE = Atoms(
+    (
         (Fraction(1, 2), Fraction(1, 4)),
         (Fraction(1, 3), Fraction(1, 4)),
         (Fraction(1, 6), Fraction(1, 2)),
     )
-    exact = Atoms(masses).allocated(steps)
+)
+
+
+@pytest.mark.parametrize("steps", [2, 3])
+def test_two_epochs_of_finite_laws_are_those_of_all_outcomes(steps):
+    exact = THREE.allocated(steps)
     for reverse in (False, True):
         true = value(Atoms.joint([(exact, 2)]), 0.3, reverse, 160)
-        found = composed(AllocatedLaw(Atoms(masses), steps), 2, 0.3, reverse)
+        found = composed(AllocatedLaw(THREE, steps), 2, 0.3, reverse)
         assert found.overlaps(true)
         assert found.rel_accuracy_bits() > 6
 
 
-def composed(part, count, y, reverse):
+@pytest.mark.parametrize("nodes", [4, 16, 64])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_epochs_on_wide_grids_are_enclosed(nodes, reverse):
+    """Where what a step adds to the law below is more than it is below."""
+    true = Atoms.joint([(THREE.allocated(2), 2)])
+    for y in (-0.2, 0.05, 0.3, 0.5, 0.7):
+        found = composed(AllocatedLaw(THREE, 2), 2, y, reverse, nodes)
+        assert found.overlaps(value(true, y, reverse, 160))
+
+
+def composed(part, count, y, reverse, nodes=2048):
     """D(y) of some runs, by a grid of losses."""
     grids = Grids(DirectedRuns(((part, count),), reverse))
-    grid = grids._grid(2048, 40)
+    grid = grids._grid(nodes, 40)
     with ctx.workprec(grid.work):
         return grid.delta(arb(y))
 
