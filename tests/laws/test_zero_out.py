@@ -35,7 +35,7 @@ from symacct import (
 from symacct.analysis import halves
 from symacct.kernel.claims import UNKNOWN
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.zeroed import ZeroedBound
+from symacct.profile.losses.zeroed import ZeroedBound, ZeroedGaussian
 from symacct.profile.pairs import products
 from symacct.theory.amplification.zeroed import two_steps
 from tests.support import LEAVES, OPERATIONS, whole_orders
@@ -262,6 +262,19 @@ def test_the_bound_of_laplace_noise_is_its_formula_and_above_all_records(shift, 
             for first, second, said in ((p, q, with_it), (q, p, without)):
                 gap = np.maximum(first - np.exp(y) * second, 0).sum() * (z[1] - z[0])
                 assert gap <= said + 1e-5
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_ball_about_0_has_no_profile_as_either_side_has_another_worst_record(reverse):
+    rate = Fraction(1, 3)
+    for part in (
+        ZeroedGaussian(Fraction(2), rate),
+        ZeroedBound(LaplaceLoss(Fraction(1)), LaplaceLoss(Fraction(2)), rate),
+    ):
+        assert part.hockey_stick(arb(0, 1e-9), reverse).is_nan()
+        near, below, above = (part.hockey_stick(arb(y), reverse) for y in (0, -1e-9, 1e-9))
+        assert above < below
+        assert abs(near - below) < 2e-9
 
 
 def test_the_ends_of_the_rate():
