@@ -38,6 +38,7 @@ from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.zeroed import ZeroedBound, ZeroedGaussian
 from symacct.profile.pairs import products
 from symacct.theory.amplification.zeroed import two_steps
+from tests.remainders.halves import both_halves
 from tests.support import LEAVES, OPERATIONS, whole_orders
 from tests.thinning import examples
 
@@ -181,6 +182,15 @@ def test_the_bound_at_1_is_the_limit_of_those_above(sigma, gamma):
         return p * mp.log(p / q) - p + q
 
     assert mp.quad(loss, mp.linspace(-1 - 12 * s, 1 + 12 * s, 60)) <= at_one.upper + 1e-12
+
+
+@pytest.mark.parametrize(("order", "gamma", "sigma"), [(3, "1/9", 1), ("5/2", "1/2", 2)])
+def test_the_bound_of_halves_is_the_integral_by_quadrature(order, gamma, sigma):
+    order, gamma = Fraction(order), Fraction(gamma)
+    found = fixed(Gaussian(sigma), gamma, "zero_out").rdp(order, 15, by="ZERO-OUT-GAUSSIAN")
+    whole = both_halves(order, gamma, Fraction(1, sigma))
+    true = float(mpmath.log1p(whole)) / float(order - 1)
+    assert found.upper == pytest.approx(true, rel=1e-12)
 
 
 @pytest.mark.parametrize("engine", ["mpmath", "float64"])
