@@ -244,13 +244,17 @@ def test_balls_and_bins_of_several_epochs():
 
 
 @pytest.mark.parametrize(
-    ("times", "words"), [(1, "in one step"), (3, "in 3 steps"), (9, "in 9 steps")]
+    ("times", "words"),
+    [
+        (1, "in one step, which it draws independently of other records and in secret"),
+        (3, "in 3 steps, which it draws independently of other records and in secret"),
+        (9, "in every step"),
+    ],
 )
 def test_the_draws_of_a_record_are_in_words_and_in_formulas(times, words):
     """A formula is that of all its steps together, which the curve is no larger than."""
     node = RandomAllocation(Gaussian(2), 9, times=times)
-    said = f"with each record {words}, which it draws independently of other records and in secret"
-    assert describe(node) == f"9 steps of {describe(Gaussian(2))}, {said}"
+    assert describe(node) == f"9 steps of {describe(Gaussian(2))}, with each record {words}"
     for alpha in (2, 5):
         assert node.formula(alpha) == sympy.Rational(times * alpha, 8)
         assert node.rdp(alpha, 8).lower <= times * alpha / 8
