@@ -63,14 +63,11 @@ _SPARE_DIGITS = 3.0
 class CompositionProfile:
     """The profile D of (P_i, Q_i)^{k_i}, or of all of them exchanged, keeps what it has summed.
 
-    `first` is the profile of the same runs in the other direction, where that is asked before;
-    `two_ways` says whether both directions are asked. y and ε are in nats, `digits` significant.
+    y and ε are in nats, `digits` significant.
     """
 
     pairs: Runs
     reverse: bool
-    first: CompositionProfile | None = None
-    two_ways: bool = False
     #: What proves the last answer; another question changes it.
     proof: Proof = LARGEST_LOSS
 
@@ -104,9 +101,8 @@ class CompositionProfile:
 
     @cached_property
     def contours(self) -> Contours:
-        """The contours, which know those of the other direction."""
-        before = None if self.first is None else self.first.contours
-        return Contours(self.runs, self.two_ways, before)
+        """The contours of complex orders."""
+        return Contours(self.runs)
 
     @cached_property
     def grids(self) -> loss_grids.Grids:
