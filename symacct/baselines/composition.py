@@ -19,12 +19,10 @@ from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import DKM06, DRV10, KOV15, WBK19
 from symacct.kernel.sums.balls import ball, up_to
-from symacct.kernel.sums.halving import halved_whole
+from symacct.kernel.sums.halving import golden_least, halved_whole
 
 #: Bits of the balls by which the δ₀ of a round is looked for, any outcome of which is sound.
 _SEARCH_BITS = 128
-#: The golden section 1 − (√5 − 1)/2, about. It steers.
-_GOLDEN = Fraction(381966, 1_000_000)
 #: Golden sections of log₂ of a share between −40 and 0: after 40 it is known to 2e−7. More could
 #: make the ε found smaller, and no proof needs any.
 _GOLDEN_STEPS = 40
@@ -285,25 +283,14 @@ def _best_share(value: Callable[[Fraction], float]) -> Fraction:
     It proves no minimum, and needs none.
     """
 
-    def at(place: Fraction) -> tuple[float, Fraction]:
-        with precision(_SEARCH_BITS):
-            near = Fraction(2.0 ** float(place)).limit_denominator(2**64)
-            share = Fraction(1) - Fraction(1, 2**20) if place == 0 else near
-            return value(share), share
+    def share(place: Fraction) -> Fraction:
+        return Fraction(2.0 ** float(place)).limit_denominator(2**64)
 
-    low, high = Fraction(-40), Fraction(0)
-    left, right = low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)
-    values = {x: at(x) for x in (left, right)}
-    for _ in range(_GOLDEN_STEPS):
-        if values[left][0] <= values[right][0]:
-            high, right = right, left
-            left = low + _GOLDEN * (high - low)
-            values[left] = at(left)
-        else:
-            low, left = left, right
-            right = high - _GOLDEN * (high - low)
-            values[right] = at(right)
-    return min(values.values())[1]
+    def at(place: Fraction) -> float:
+        with precision(_SEARCH_BITS):
+            return value(share(place))
+
+    return share(golden_least(Fraction(-40), Fraction(0), at, _GOLDEN_STEPS)[0])
 
 
 def _with_slack(delta: Numeric, k: int, slack: Numeric) -> tuple[Fraction, Fraction]:

@@ -16,6 +16,7 @@ from symacct.kernel.errors import DomainError, InfiniteError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import given_delta, probability, rational
+from symacct.kernel.sums.halving import golden_least
 from symacct.operations import Failing, least_threshold, thresholded
 from symacct.operations.thresholded import noise_of_keys, of_one_sum
 
@@ -25,7 +26,6 @@ _NAME = "calibrate_thresholded"
 #: in 10⁴ and all but 1 in 1000; so many of them. They steer: each share gives a proved answer.
 _SHARES = (-9.0, 7.0)
 _SECTIONS = 12
-_GOLDEN = (math.sqrt(5) - 1) / 2
 #: Significant digits of the noise and the threshold while the share is looked for, and of it.
 _FEW_DIGITS = 4
 _SHARE_DIGITS = 3
@@ -140,16 +140,4 @@ def _least(threshold: Callable[[Fraction], Fraction]) -> Fraction:
     def share(x: float) -> Fraction:
         return Fraction(f"{1 / (1 + math.exp(-x)):.{_SHARE_DIGITS}g}")
 
-    low, high = _SHARES
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = threshold(share(left)), threshold(share(right))
-    for _ in range(_SECTIONS):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = threshold(share(left))
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = threshold(share(right))
-    return share(left if at_left <= at_right else right)
+    return share(golden_least(*_SHARES, lambda x: threshold(share(x)), _SECTIONS)[0])

@@ -26,7 +26,7 @@ from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
-from symacct.kernel.sums.halving import halved
+from symacct.kernel.sums.halving import golden_least, halved
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial, log_of_rate
 from symacct.operations.repeat import RepeatAndSelect, Runs
 from symacct.profile.answer import Profile, ProfileAnswer, directions_of, profile, steered
@@ -309,8 +309,6 @@ _BEST_BITS = 64
 #: A bracket of the least ratio is halved so often at most, and then so often more, to be nearer.
 #: More take longer.
 _HALVINGS, _MORE_HALVINGS = 200, 16
-#: The golden section of an interval, in float64. It steers.
-_GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 #: Events of probability below e^{−fall} of one K are left out, for one of these falls in nats. Each
 #: gives a bound, of which the least is taken.
 _FALLS = tuple(map(Fraction, (7, 14, 28, 56, 84)))
@@ -449,31 +447,14 @@ def _log_ratio(gamma: Fraction, delta: Delta) -> Fraction:
 def _gap(delta: Delta, most: arb) -> arb:
     """Bound y′ − y for the chances y <= `most` and y′ of one event: by (R−1)y + H_R for any R.
 
-    R is looked for by golden sections, in floats; the least value that was seen is the bound.
-    0 < `most` < 1.
+    R is looked for by golden sections; the least bound that was met is taken. 0 < `most` < 1.
     """
-    gap = arb(1)
 
-    def at(log_ratio: float) -> float:
-        nonlocal gap
-        value = most * arb(log_ratio).expm1() + delta(Fraction(log_ratio))
-        gap = gap.min(value.upper())
-        return float(value.mid())
+    def at(log_ratio: float) -> arb:
+        return (most * arb(log_ratio).expm1() + delta(Fraction(log_ratio))).upper()
 
-    low, high = 0.0, float(-most.log())
-    ratio = _GOLDEN_RATIO
-    first, second = high - ratio * (high - low), low + ratio * (high - low)
-    first_value, second_value = at(first), at(second)
-    for _ in range(_MORE_HALVINGS):
-        if first_value < second_value:
-            high, second, second_value = second, first, first_value
-            first = high - ratio * (high - low)
-            first_value = at(first)
-        else:
-            low, first, first_value = first, second, second_value
-            second = low + ratio * (high - low)
-            second_value = at(second)
-    return gap
+    _, least = golden_least(0.0, float(-most.log()), at, _MORE_HALVINGS)
+    return arb(1).min(least)
 
 
 def _above(x: arb) -> Fraction:

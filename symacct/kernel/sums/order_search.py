@@ -21,6 +21,7 @@ from flint import arb, ctx, fmpq
 
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic.ball import accuracy, rational
+from symacct.kernel.sums.halving import GOLDEN
 
 #: An exact order > 1 ↦ an ε or a log δ as a ball. Midpoints steer, balls prove.
 Objective = Callable[[Any], arb]
@@ -60,8 +61,6 @@ _WIDTH_DIVISORS = (1, 2**8, 2**16)
 #: The multiples of a width at which f is asked on both sides of a bottom; the next one is taken
 #: where balls overlap. A wider one gives a lower floor, and fewer proved digits.
 WIDTH_MULTIPLES = (2, 8, 64, 2**10, 2**14, 2**18)
-#: (3 − √5)/2, the golden section, to the accuracy that steering needs. It steers.
-_GOLDEN = Fraction(381966, 1_000_000)
 
 
 def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
@@ -105,7 +104,7 @@ def _narrowed(f: Objective, low: int, middle: int, high: int) -> int:
     while max(high - middle, middle - low) > whole_step(middle):
         deadline.check()
         wide = high - middle if high - middle >= middle - low else low - middle
-        probe = middle + (math.trunc(wide * _GOLDEN) or (1 if wide > 0 else -1))
+        probe = middle + (math.trunc(wide * GOLDEN) or (1 if wide > 0 else -1))
         if below(f(probe), f(middle)):
             low, high = (middle, high) if probe > middle else (low, middle)
             middle = probe
@@ -213,7 +212,7 @@ def real_valley(
         # A fit through orders far from the bottom may point out of the bracket, or back.
         elif not low < probe < high or probe in tried or turn % 16 == 15:
             wide = high - best if high - best > best - low else low - best
-            probe = _rounded(best + _exact(_GOLDEN) * wide, grid)
+            probe = _rounded(best + _exact(GOLDEN) * wide, grid)
             if abs(probe - best) < close or probe in tried:
                 break
         points.append(_point(f, probe))
@@ -387,15 +386,15 @@ def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) 
     The valley may have kinks; of several one is found.
     """
     grid = _grid(width)
-    left = _on_grid(low + _GOLDEN * (high - low), grid)
-    right = _on_grid(high - _GOLDEN * (high - low), grid)
+    left = _on_grid(low + GOLDEN * (high - low), grid)
+    right = _on_grid(high - GOLDEN * (high - low), grid)
     while high - low > width and left < right:
         if below(f(right), f(left)):
             low, left = left, right
-            right = _on_grid(high - _GOLDEN * (high - low), grid)
+            right = _on_grid(high - GOLDEN * (high - low), grid)
         else:
             high, right = right, left
-            left = _on_grid(low + _GOLDEN * (high - low), grid)
+            left = _on_grid(low + GOLDEN * (high - low), grid)
     return lowest(f, (left, right))
 
 
