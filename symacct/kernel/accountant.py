@@ -41,10 +41,10 @@ from symacct.kernel.deadline import (
 from symacct.kernel.epsilon_delta import (
     EXACT_IS_LARGER,
     EpsilonDelta,
-    MayFail,
+    Failures,
     at_order_one,
     by_the_profile,
-    may_fail,
+    failures,
     no_larger_at_one,
 )
 from symacct.kernel.errors import (
@@ -729,7 +729,7 @@ class Accountant:
         m = as_node(m, "lower_epsilon")
         refuse_symbols(m)
         digits = self.digits if digits is None else parameters.digits(digits)
-        if (parts := may_fail(m)) is not None and parts.is_shown:
+        if (parts := failures(m)) is not None and parts.is_shown:
             return parts.lower(
                 asks_epsilon, value, digits, lambda m, at: self._lower(m, asks_epsilon, at, digits)
             )
@@ -812,18 +812,18 @@ class Accountant:
         The failures of an expression are taken out of δ first. A conversion of Rényi orders looks
         for the best order, and the exact profile is compared with the curve where it may be larger.
         """
-        if (parts := may_fail(question.m)) is not None:
+        if (parts := failures(question.m)) is not None:
             return parts.guarantee(
                 question, digits, lambda rest: self._answer(rest, orders, digits, is_default)
             )
-        if (parts := may_fail(question.m, bounded=True)) is not None:
+        if (parts := failures(question.m, bounded=True)) is not None:
             return self._no_larger_than_its_failures(parts, question, orders, digits, is_default)
         return self._of_what_does_not_fail(question, orders, digits, is_default)
 
     # Proved in docs/proofs/conversions.md, Lemma failing-below.
     def _no_larger_than_its_failures(
         self,
-        parts: MayFail,
+        parts: Failures,
         question: EpsilonDelta,
         orders: Asked,
         digits: int,

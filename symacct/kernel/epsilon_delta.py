@@ -282,6 +282,15 @@ def no_larger_at_one(best: Guarantee, search: BestOrder) -> Guarantee:
 #: Bits up to which the probability that nothing fails is computed as a fraction; the power of a
 #: longer one costs more than the balls that stand for it. It costs time alone.
 _MOST_FRACTION_BITS = 4096
+#: The proof of what a mechanism costs that may fail.
+_PROOF = Proof("FAILING", SYMACCT.at("docs/proofs/conversions.md, failing"))
+FAILING_BELOW = Proof("FAILING-BELOW", SYMACCT.at("docs/proofs/conversions.md, failing-below"))
+#: The most bits of a δ that the rest is asked for exactly. A longer one would slow down each
+#: conversion, so it is rounded down and up. It costs time alone.
+_MOST_DELTA_BITS = 512
+#: Bits of a rounded δ beyond the digits asked: its rounding moves none of these digits. A guarantee
+#: is sound for any: fewer lose digits.
+_DELTA_GUARD_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -308,75 +317,6 @@ class Failures:
         if sum(bits(1 - delta) * count for delta, count in self.parts) > _MOST_FRACTION_BITS:
             return None
         return math.prod(((1 - delta) ** count for delta, count in self.parts), start=Fraction(1))
-
-
-#: What gives the failures of a node, or None; rules ask it of the nodes below.
-FailuresOf: TypeAlias = Callable[[Node], Failures | None]
-
-
-def failures(node: Node, *, bounded: bool = False) -> Failures | None:
-    """The parts of an expression that may fail, and the rest of it; None where nothing may fail.
-
-    A composition fails where one of its parts does, a post-processing where the mechanism does, and
-    one of two mechanisms by a coin where that does on which the coin falls.
-    An (ε, δ)-DP mechanism is an ε-DP one that fails with probability δ. What is below a sample
-    or another operation that fails less is left there, unless `bounded` asks for it: what fails
-    and the rest are then above the expression. Source: docs/proofs/conversions.md, failing and
-    failing-below.
-
-    >>> from symacct import ApproximateDP, Failing, Gaussian
-    >>> failing = failures(2 * ApproximateDP(1, "1/9") + Failing(Gaussian(5), "1/7"))
-    >>> print(failing.rest, failing.parts)
-    Gaussian(5) + 2*PureDP(1) ((Fraction(1, 9), 2), (Fraction(1, 7), 1))
-    """
-    memo: dict[bool, Failures | None] = node._derived("failures")
-    if bounded not in memo:
-        found = failures_of(node, partial(failures, bounded=bounded))
-        memo[bounded] = found if found is None or found.attained or bounded else None
-    return memo[bounded]
-
-
-@singledispatch
-def failures_of(node: Node, below: FailuresOf) -> Failures | None:
-    """The failures of a node by its class; an operation that may fail registers its rule here."""
-    return None
-
-
-@failures_of.register
-def _(node: Compose, below: FailuresOf) -> Failures | None:
-    """The failures of all parts, as often as each part runs, and the composition of the rest."""
-    every = [(below(part) or Failures(part, ()), count) for part, count in node.terms.items()]
-    parts = tuple((delta, count * times) for inner, count in every for delta, times in inner.parts)
-    if not parts:
-        return None
-    remaining = [{inner.rest: count} for inner, count in every]
-    rest = Compose(*({m: n} for run in remaining for m, n in run.items() if not m.tells_nothing))
-    if rest.claim.adjacency.group != node.claim.adjacency.group:  # the part left out fixed it
-        rest = Compose(*remaining)
-    return Failures(
-        rest,
-        parts,
-        attained=all(inner.attained for inner, _ in every),
-        by_itself=all(inner.by_itself for inner, _ in every),
-        is_shown=all(inner.is_shown for inner, _ in every),
-    )
-
-
-# --- (ε, δ) of an expression that may fail
-
-#: The proof of what a mechanism costs that may fail.
-_PROOF = Proof("FAILING", SYMACCT.at("docs/proofs/conversions.md, failing"))
-FAILING_BELOW = Proof("FAILING-BELOW", SYMACCT.at("docs/proofs/conversions.md, failing-below"))
-#: The most bits of a δ that the rest is asked for exactly. A longer one would slow down each
-#: conversion, so it is rounded down and up. It costs time alone.
-_MOST_DELTA_BITS = 512
-#: Bits of a rounded δ beyond the digits asked: its rounding moves none of these digits. A guarantee
-#: is sound for any: fewer lose digits.
-_DELTA_GUARD_BITS = 64
-
-
-class MayFail(Failures):
-    """The (ε, δ) of an expression that fails with 1 − Π(1−δ_i)^k_i and otherwise is `rest`."""
 
     def failure(self) -> arb:
         """1 − Π(1−δ_i)^k_i, the probability of a failure, in balls at the current precision."""
@@ -522,15 +462,58 @@ class MayFail(Failures):
         return self.total_delta(delta, digits, delta.claim)
 
 
-def may_fail(m: Node, *, bounded: bool = False) -> MayFail | None:
-    """The (ε, δ) of an expression that may fail, without open symbols; None where nothing may.
+#: What gives the failures of a node, or None; rules ask it of the nodes below.
+FailuresOf: TypeAlias = Callable[[Node], Failures | None]
 
-    `bounded` is that of `failures`.
+
+def failures(node: Node, *, bounded: bool = False) -> Failures | None:
+    """The parts of an expression that may fail, and the rest of it; None where nothing may fail.
+
+    A composition fails where one of its parts does, a post-processing where the mechanism does, and
+    one of two mechanisms by a coin where that does on which the coin falls.
+    An (ε, δ)-DP mechanism is an ε-DP one that fails with probability δ. What is below a sample
+    or another operation that fails less is left there, unless `bounded` asks for it: what fails
+    and the rest are then above the expression. Source: docs/proofs/conversions.md, failing and
+    failing-below.
+
+    >>> from symacct import ApproximateDP, Failing, Gaussian
+    >>> failing = failures(2 * ApproximateDP(1, "1/9") + Failing(Gaussian(5), "1/7"))
+    >>> print(failing.rest, failing.parts)
+    Gaussian(5) + 2*PureDP(1) ((Fraction(1, 9), 2), (Fraction(1, 7), 1))
     """
-    parts = failures(m, bounded=bounded)
-    return None if parts is None else MayFail(**vars(parts))
+    memo: dict[bool, Failures | None] = node._derived("failures")
+    if bounded not in memo:
+        found = failures_of(node, partial(failures, bounded=bounded))
+        memo[bounded] = found if found is None or found.attained or bounded else None
+    return memo[bounded]
 
 
-def failures_of_guarantee(guarantee: Guarantee, m: Node) -> MayFail | None:
+@singledispatch
+def failures_of(node: Node, below: FailuresOf) -> Failures | None:
+    """The failures of a node by its class; an operation that may fail registers its rule here."""
+    return None
+
+
+@failures_of.register
+def _(node: Compose, below: FailuresOf) -> Failures | None:
+    """The failures of all parts, as often as each part runs, and the composition of the rest."""
+    every = [(below(part) or Failures(part, ()), count) for part, count in node.terms.items()]
+    parts = tuple((delta, count * times) for inner, count in every for delta, times in inner.parts)
+    if not parts:
+        return None
+    remaining = [{inner.rest: count} for inner, count in every]
+    rest = Compose(*({m: n} for run in remaining for m, n in run.items() if not m.tells_nothing))
+    if rest.claim.adjacency.group != node.claim.adjacency.group:  # the part left out fixed it
+        rest = Compose(*remaining)
+    return Failures(
+        rest,
+        parts,
+        attained=all(inner.attained for inner, _ in every),
+        by_itself=all(inner.by_itself for inner, _ in every),
+        is_shown=all(inner.is_shown for inner, _ in every),
+    )
+
+
+def failures_of_guarantee(guarantee: Guarantee, m: Node) -> Failures | None:
     """The failures of m that a guarantee takes out of its δ; None where it takes out none."""
-    return may_fail(m, bounded=FAILING_BELOW.code in guarantee.claim.theorems)
+    return failures(m, bounded=FAILING_BELOW.code in guarantee.claim.theorems)

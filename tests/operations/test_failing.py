@@ -39,7 +39,7 @@ from symacct import (
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.conversion import named
-from symacct.kernel.epsilon_delta import EpsilonDelta, failures, may_fail
+from symacct.kernel.epsilon_delta import EpsilonDelta, failures
 from symacct.kernel.exact import expression
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 from tests import independent
@@ -327,7 +327,7 @@ def products_of(every):
 
 def bound_by_failures(m, epsilon):
     """An upper bound of δ(ε) by the failures of the expression and its rest."""
-    parts = may_fail(m, bounded=True)
+    parts = failures(m, bounded=True)
     return 1 - parts.survival * (
         1 - to_fraction(parts.rest.delta(epsilon, 15, "exact").delta.upper)
     )
@@ -435,7 +435,7 @@ def test_no_record_replaced_on_a_sample_is_above_what_fails_by_itself(every, tol
 def test_the_best_of_runs_fails_where_some_run_does(runs, law):
     """1 − E[s^K] by the law's probabilities, and K given that none of its runs fails."""
     d = Fraction(1, 50)
-    parts = may_fail(RepeatAndSelect(Failing(Laplace(2), d), runs), bounded=True)
+    parts = failures(RepeatAndSelect(Failing(Laplace(2), d), runs), bounded=True)
     if law is None:
         law = masses(runs)
     left = {k: p * (1 - d) ** k for k, p in law.items()}
@@ -504,12 +504,12 @@ def test_a_group_by_a_chain_of_neighbours(k):
 
 def test_a_group_on_a_sample_fails_if_one_of_it_is_drawn():
     m = GroupPrivacy(PoissonSubsample(Failing(Gaussian(2), "1e-3"), "1/10"), 3)
-    parts = may_fail(m, bounded=True)
+    parts = failures(m, bounded=True)
     assert parts.parts == ((Fraction(1, 1000) * (1 - Fraction(9, 10) ** 3), 1),)
     same = Failing(parts.rest, parts.parts[0][0]).epsilon("1e-2", 6, "exact")
     assert m.epsilon("1e-2", 6, "exact").epsilon.upper == same.epsilon.upper
     big = GroupPrivacy(PoissonSubsample(Failing(Gaussian(2), "1e-3"), "1e-9"), 10**6)
-    assert may_fail(big, bounded=True).parts == ((Fraction(1, 10**6), 1),)
+    assert failures(big, bounded=True).parts == ((Fraction(1, 10**6), 1),)
 
 
 def test_a_sample_fails_as_often_as_it_has_the_record_and_some_run_fails():
@@ -533,7 +533,7 @@ def test_the_ends_of_what_fails_below():
         GroupPrivacy(fails, 1),
     ):
         assert m.epsilon("1e-2", 6).epsilon.rounded() == whole
-    assert may_fail(PoissonSubsample(fails, 0), bounded=True) is None
+    assert failures(PoissonSubsample(fails, 0), bounded=True) is None
     rates = ["1/100", "1/10", "1/2", "9/10", "999/1000", 1]
     for samples in (PoissonSubsample, SubsampleWithoutReplacement):
         every = [samples(fails, rate).epsilon("1e-2", 8, "improved").epsilon for rate in rates]
@@ -633,7 +633,7 @@ def test_a_coin_that_always_falls_on_one_side_fails_as_that_one_does(share):
 def test_what_is_exact_at_one_end_alone_is_an_upper_bound():
     """As where time runs out between the two questions that enclose an exact ε."""
     m = 200 * ApproximateDP("1/2", "1/1000003") + Failing(Laplace(2), "1/999983")
-    parts = may_fail(m)
+    parts = failures(m)
     question = EpsilonDelta(
         m=m, by=None, conversion=named("improved"), asks_epsilon=True, value=Fraction(1, 100)
     )
