@@ -276,7 +276,7 @@ class Node(Interned, NodeQuestions):
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
         """The parameters kept as SymPy expressions."""
-        return [v for v in self.parameters().values() if isinstance(v, sympy.Expr)]
+        return [v for v in self.fields().values() if isinstance(v, sympy.Expr)]
 
     def subs(self, replacements: Mapping[str | sympy.Symbol, Numeric]) -> Node:
         """The node with symbols replaced by numbers or expressions.
