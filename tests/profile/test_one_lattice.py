@@ -25,8 +25,8 @@ from symacct import (
 from symacct.kernel.arithmetic.ball import accuracy
 from symacct.profile.closed_form import closed_form, lattice_profile, share_lattice
 from symacct.profile.grids import Grids
-from symacct.profile.lattices import several_runs
 from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.integer_noise import several_runs
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.noisy_sample import OneSample
 from symacct.profile.pairs import products

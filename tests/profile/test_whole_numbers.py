@@ -17,7 +17,7 @@ from symacct import (
 )
 from symacct.kernel.arithmetic.ball import accuracy
 from symacct.profile.grids import Grids
-from symacct.profile.lattices import integer_form
+from symacct.profile.losses.integer_noise import integer_form
 from symacct.profile.pairs import products
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile

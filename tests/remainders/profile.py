@@ -31,12 +31,12 @@ def summed_gaussians():
     return law
 
 
-@row("profile.lattices:discrete Gaussian noise")
+@row("profile.losses.integer_noise:discrete Gaussian noise")
 def tails_by_short_periods(m):
     law, sigma = summed_gaussians(), arb(1.5)
-    m._SPARE_BITS = 64
+    m._FOURIER_BITS = 64
     for s, spare in itertools.product((1, 2, 4), (-43, -41, -36)):
-        m._SPARE_NATS = spare
+        m._FOURIER_NATS = spare
         yield m.upper_tail(sigma, 3, s), mp.fsum(p for r, p in law.items() if r >= s)
     for last, bits in itertools.product((5, 9), (1, 2, 4)):
         m.ctx = SimpleNamespace(prec=bits)
@@ -44,7 +44,7 @@ def tails_by_short_periods(m):
         yield found, mp.fsum(p for r, p in law.items() if 2 <= r % (2 * last + 1) <= last)
 
 
-@row("profile.lattices:noise on whole numbers")
+@row("profile.losses.integer_noise:few runs of noise on whole numbers")
 def outcomes_left_out(m):
     m._every = lambda *_: ([(arb(0.5), arb(0.25))], arb(0.125))
     yield from of_a_whole(m._profile((), False, arb(0)), 0.25, 0.125)
