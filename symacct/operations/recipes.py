@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import zip_longest
 
@@ -243,20 +244,78 @@ _APART = (
 )
 
 
-def drawn_batches(
-    sampling: str, n: int, batch: int, records: str, noise: str, times: int = 1
-) -> str:
-    """A sentence that says how the `records` of a batch are drawn."""
-    epochs, drawn = ("an epoch", "one") if times == 1 else (f"{times:,} epochs", f"{times:,}")
-    return BATCHES[sampling].format(
-        records=records,
-        n=n,
-        batch=batch,
-        bins=times * n // batch,
-        noise=noise,
-        epochs=epochs,
-        times=drawn,
-    )
+@dataclass(frozen=True)
+class Batches:
+    """Batches of so many of the n records, which a `sampling` draws.
+
+    With "balls_and_bins" a record draws so many `times` of those of as many epochs together.
+    """
+
+    n: int
+    batch: int
+    sampling: str
+    times: int = 1
+
+    @property
+    def count(self) -> int:
+        """The number of batches in an epoch, or in `times` epochs, where each record is in one.
+
+        Of balls and bins there are ⌊kn/batch⌋ in k epochs: fewer of them cost more.
+        """
+        if self.sampling == "balls_and_bins":
+            return self.times * self.n // self.batch
+        return -(-self.n // self.batch)
+
+    def described(self, records: str, noise: str = "") -> str:
+        """A sentence that says how the `records` of a batch are drawn."""
+        one = self.times == 1
+        return BATCHES[self.sampling].format(
+            records=records,
+            n=self.n,
+            batch=self.batch,
+            bins=self.times * self.n // self.batch,
+            noise=noise,
+            epochs="an epoch" if one else f"{self.times:,} epochs",
+            times="one" if one else f"{self.times:,}",
+        )
+
+    # Proved in docs/proofs/allocations.md, Lemma fewer-steps.
+    def passes(self, epochs: Numeric | None, steps: Numeric | None) -> int:
+        """The number of epochs, rounded up, where each record is in one batch of every epoch.
+
+        Where it draws `times` batches of so many epochs it is a multiple of `times`. Exactly one of
+        `epochs` and `steps` is given, which `_count` has checked.
+        """
+        if epochs is not None:
+            return self.times * math.ceil(_passes(epochs) / self.times)
+        return self.times * -(-whole(steps, "steps", 1) // self.count)
+
+    def roundings(self, epochs: Numeric | None, steps: Numeric | None) -> list[str]:
+        """Sentences that say what was rounded of a run of `dp_sgd`, and in which direction.
+
+        Exactly one of `epochs` and `steps` is given.
+
+        >>> Batches(1000, 300, "poisson").roundings("2.5", None)
+        ['9 steps, up from 2.5 · 1000/300']
+        """
+        notes, (n, batch, times) = [], (self.n, self.batch, self.times)
+        a_time, share = ("an epoch", "") if times == 1 else (f"in {times:,} epochs", f"{times} · ")
+        if self.sampling == "balls_and_bins" and times * n % batch:
+            notes.append(
+                f"{self.count:,} batches {a_time}, down from {share}{n}/{batch}, as fewer cost more"
+            )
+        if self.sampling in _OF_STEPS:
+            if epochs is not None and (_passes(epochs) * n / batch).denominator != 1:
+                taken = _steps(n, batch, epochs)
+                notes.append(f"{taken:,} step{'s' * (taken > 1)}, up from {epochs} · {n}/{batch}")
+            return notes
+        passes = self.passes(epochs, steps)
+        counted = f"{passes:,} epoch{'s' * (passes > 1)}, up from"
+        if epochs is not None and passes != _passes(epochs):
+            notes.append(f"{counted} {epochs}")
+        elif steps is not None and passes // times * self.count != whole(steps, "steps", 1):
+            notes.append(f"{counted} {steps} steps of {self.count:,} {a_time}")
+        return notes
 
 
 def dp_sgd(
@@ -331,7 +390,8 @@ def dp_sgd(
             f"times: found {echo(times)} with sampling={scheme!r}, needed sampling='balls_and_bins'"
         )
     if scheme not in _OF_STEPS:
-        passes = whole_passes(records, batch, epochs, steps, scheme, drawn)
+        batches = Batches(records, batch, scheme, drawn)
+        passes = batches.passes(epochs, steps)
         if epochs is not None and passes != _passes(epochs):
             warn(
                 f"dp_sgd: epochs={echo(epochs)} are counted as {passes:,}, because each record is "
@@ -341,8 +401,8 @@ def dp_sgd(
             )
         if scheme == "shuffled":
             return _shuffled(noise, passes, adjacency or REPLACE_ONE)
-        bins = drawn * records // batch
-        return passes // drawn * _allocated(noise, bins, drawn, adjacency or ADD_REMOVE)
+        run = _allocated(noise, batches.count, drawn, adjacency or ADD_REMOVE)
+        return passes // drawn * run
     if scheme == "with_replacement":
         run = count * _drawn(Gaussian(noise, 2), records, batch, adjacency or ADD_REMOVE)
         return run if quantile_noise is None else PostProcess(run)
@@ -384,64 +444,6 @@ def _drawn(noise: Node, records: int, batch: int, adjacency: str | Adjacency) ->
 def records_of_a_batch(batch_size: Numeric, accumulation: Numeric = 1) -> int:
     """The number of records summed before noise is added once: batch_size · accumulation."""
     return whole(batch_size, "batch_size", 1) * whole(accumulation, "accumulation", 1)
-
-
-# Proved in docs/proofs/allocations.md, Lemma fewer-steps.
-def whole_passes(
-    n: int,
-    batch: int,
-    epochs: Numeric | None,
-    steps: Numeric | None,
-    sampling: str,
-    times: int = 1,
-) -> int:
-    """The number of epochs, rounded up, where each record is in one batch of every epoch.
-
-    Where it draws `times` batches of so many epochs it is a multiple of `times`. Exactly one of
-    `epochs` and `steps` is given, which `_count` has checked.
-    """
-    if epochs is not None:
-        return times * math.ceil(_passes(epochs) / times)
-    # Of balls and bins k epochs have ⌊kn/batch⌋ batches: fewer of them cost more.
-    batches = times * n // batch if sampling == "balls_and_bins" else -(-n // batch)
-    return times * -(-whole(steps, "steps", 1) // batches)
-
-
-def roundings(
-    n: int,
-    batch: int,
-    epochs: Numeric | None,
-    steps: Numeric | None,
-    sampling: str,
-    times: int = 1,
-) -> list[str]:
-    """Sentences that say what was rounded of a run of `dp_sgd`, and in which direction.
-
-    Exactly one of `epochs` and `steps` is given.
-
-    >>> roundings(1000, 300, "2.5", None, "poisson")
-    ['9 steps, up from 2.5 · 1000/300']
-    """
-    notes = []
-    a_time, share = ("an epoch", "") if times == 1 else (f"in {times:,} epochs", f"{times} · ")
-    if sampling == "balls_and_bins" and times * n % batch:
-        notes.append(
-            f"{times * n // batch:,} batches {a_time}, down from {share}{n}/{batch}, as fewer cost "
-            "more"
-        )
-    if sampling in _OF_STEPS:
-        if epochs is not None and (_passes(epochs) * n / batch).denominator != 1:
-            taken = _steps(n, batch, epochs)
-            notes.append(f"{taken:,} step{'s' * (taken > 1)}, up from {epochs} · {n}/{batch}")
-        return notes
-    passes = whole_passes(n, batch, epochs, steps, sampling, times)
-    counted = f"{passes:,} epoch{'s' * (passes > 1)}, up from"
-    batches = times * n // batch if sampling == "balls_and_bins" else -(-n // batch)
-    if epochs is not None and passes != _passes(epochs):
-        notes.append(f"{counted} {epochs}")
-    elif steps is not None and passes // times * batches != whole(steps, "steps", 1):
-        notes.append(f"{counted} {steps} steps of {batches:,} {a_time}")
-    return notes
 
 
 def _allocated(noise: Exact, bins: int, times: int, adjacency: str | Adjacency) -> Node:
@@ -523,8 +525,9 @@ def band_mf(
     noise = positive(noise_multiplier, "noise_multiplier")
     drawn = parameters.one_of(sampling, "sampling", ("cyclic", "min_sep", "balls_and_bins"))
     if drawn == "balls_and_bins":
-        passes = whole_passes(records, batch, epochs, steps, drawn)
-        return _in_bins(strategy, noise, records // batch, passes, parts, adjacency)
+        batches = Batches(records, batch, drawn)
+        passes = batches.passes(epochs, steps)
+        return _in_bins(strategy, noise, batches.count, passes, parts, adjacency)
     squares, attained = Counter({Fraction(1): -(-count // parts)}), True
     if strategy is not None:
         squares, attained = _columns(strategy, count, parts)

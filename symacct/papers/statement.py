@@ -38,8 +38,8 @@ from symacct.kernel.epsilon_delta import failures_of_guarantee
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric
 from symacct.kernel.node import Marked, Node
-from symacct.operations.recipes import drawn_batches
-from symacct.results.written import Written
+from symacct.operations.recipes import Batches
+from symacct.results.screen import Written
 from symacct.theory import catalogue
 from symacct.version import __version__
 
@@ -195,7 +195,7 @@ def training(
     """
     taken = _counted(steps, "step")
     passes = f"{_counted(epochs, 'epoch')} ({taken})" if epochs else taken
-    batch = drawn_batches(sampling, n, batch_size, f"{batch_size:,}", "", times)
+    batch = Batches(n, batch_size, sampling, times).described(f"{batch_size:,}")
     models, each = ("A model was", "") if runs == 1 else (f"{runs:,} models were", ", each")
     return Marked(
         f"{models} trained by DP-SGD on {n:,} records{each} for {passes}. Each step took a batch "

@@ -18,12 +18,7 @@ from symacct.kernel.exact import text
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import rational, whole
 from symacct.operations import Compose, GroupPrivacy, dp_sgd
-from symacct.operations.recipes import (
-    drawn_batches,
-    records_of_a_batch,
-    roundings,
-    whole_passes,
-)
+from symacct.operations.recipes import Batches, records_of_a_batch
 from symacct.papers import statement
 from symacct.papers.report import PrivacyReport, Row
 from symacct.theory import catalogue
@@ -132,8 +127,7 @@ class TrainingRun:
         """
         if self.sampling != "shuffled":
             return None
-        n, batch = self._size
-        steps = -(-n // batch)
+        steps = self._drawn.count
         epochs = math.floor(rational(self.epochs or f"{self.steps}/{steps}", "epochs"))
         record, count = replace(g.claim.adjacency, group=1), whole(self.runs, "runs") * epochs
         digits = g.epsilon.digits_asked if isinstance(g.epsilon, Enclosure) else 6
@@ -145,7 +139,7 @@ class TrainingRun:
     @property
     def rounded(self) -> list[str]:
         """Sentences on what was rounded of the run, and in which direction."""
-        return roundings(*self._size, self.epochs, self.steps, self.sampling, self._drawn)
+        return self._drawn.roundings(self.epochs, self.steps)
 
     def facts(self, g: Guarantee) -> Iterator[Row]:
         """Yield what is assumed of the run, what was rounded and checked, and its expression."""
@@ -178,38 +172,33 @@ class TrainingRun:
         """Write how a statement of this form begins, with this noise multiplier."""
         if form == statement.SHORT:
             return "Trained with DP-SGD"
-        runs, (n, batch) = whole(self.runs, "runs"), self._size
+        runs, drawn = whole(self.runs, "runs"), self._drawn
         epochs = self.epochs or ""
         return statement.training(
-            n, batch, noise, self._steps, epochs, self.sampling, runs, self._drawn
+            drawn.n, drawn.batch, noise, self._steps, epochs, self.sampling, runs, drawn.times
         )
 
     @property
-    def _size(self) -> tuple[int, int]:
-        """The numbers of records of the data and of a batch."""
-        return whole(self.n, "n"), records_of_a_batch(self.batch_size, self.accumulation)
+    def _drawn(self) -> Batches:
+        """The batches that the sampling draws."""
+        n, batch = whole(self.n, "n"), records_of_a_batch(self.batch_size, self.accumulation)
+        return Batches(n, batch, self.sampling, whole(self.times, "times", 1))
 
     @property
     def _steps(self) -> int:
         """The number of batches that one run takes in all."""
-        (n, batch), times = self._size, self._drawn
+        drawn = self._drawn
         if self.sampling == "balls_and_bins":  # whole epochs, k of ⌊kn/B⌋ batches together
-            passes = whole_passes(n, batch, self.epochs, self.steps, self.sampling, times)
-            return times * n // batch * (passes // times)
-        taken = dp_sgd(n, batch, 1, self.epochs, steps=self.steps)
+            return drawn.count * (drawn.passes(self.epochs, self.steps) // drawn.times)
+        taken = dp_sgd(drawn.n, drawn.batch, 1, self.epochs, steps=self.steps)
         return int(taken.runs if isinstance(taken, Compose) else 1)
-
-    @property
-    def _drawn(self) -> int:
-        """The number of batches that a record draws at a time."""
-        return whole(self.times, "times", 1)
 
     def _batches(self, noise: Any) -> str:
         """Describe what was run: the batches, their records, and the noise added to each."""
-        n, batch = self._size
+        batch = self._drawn.batch
         loads, runs = whole(self.accumulation, "accumulation"), whole(self.runs, "runs")
         records = f"{batch:,}" if loads == 1 else f"{batch:,} ({loads:,} · {self.batch_size})"
         steps, added = self._steps, f", noise (σ = {value(noise)}) added once to each"
-        drawn = drawn_batches(self.sampling, n, batch, records, added, self._drawn)
+        drawn = self._drawn.described(records, added)
         such = f"; {runs:,} such trainings" if runs > 1 else ""
         return f"{steps:,} batch{'es' * (steps != 1)} of {drawn}{such}"

@@ -25,7 +25,7 @@ from symacct import (
     sample_with_replacement,
 )
 from symacct.cli import main
-from symacct.operations.recipes import roundings
+from symacct.operations.recipes import Batches
 from tests.thinning import covering, examples
 
 MNIST = {"n": 60000, "batch_size": 256, "noise_multiplier": "1.1"}
@@ -370,7 +370,7 @@ def test_what_is_rounded_of_a_run_is_said_and_nothing_else(n, batch, epochs, ste
     else:
         exact = asked if epochs else asked / batches
     assert 0 <= runs - exact < 1
-    said = roundings(n, batch, epochs, None if epochs else steps, sampling)
+    said = Batches(n, batch, sampling).roundings(epochs, None if epochs else steps)
     down = [one for one in said if "down from" in one]
     assert bool(down) == (sampling == "balls_and_bins" and n % batch > 0)
     assert [f"{runs:,} " in one for one in said if one not in down] == [True] * (runs != exact)
