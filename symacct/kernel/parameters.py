@@ -178,6 +178,14 @@ def given_delta(delta: Numeric) -> Fraction:
     return value
 
 
+def signed_rational(value: Numeric, name: str) -> Fraction:
+    """A rational number of either sign; DomainError for others."""
+    number = typed_value(value, name)
+    if not isinstance(number, Fraction):
+        raise DomainError(f"{name}: found {echo(value)}, needed a rational number")
+    return number
+
+
 def rational(value: Numeric, name: str) -> Fraction:
     """A rational number >= 0: an ε, a λ, a parameter of a baseline; DomainError for others."""
     number = nonnegative(value, name)

@@ -14,7 +14,7 @@ from flint import fmpq, fmpq_mat
 from symacct.kernel import deadline, limits, parameters
 from symacct.kernel.claims import Relation
 from symacct.kernel.errors import DomainError, echo
-from symacct.kernel.exact import Numeric, typed_value
+from symacct.kernel.exact import Numeric
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import AskedValues, Pressing
 from symacct.kernel.parameters import positive, whole
@@ -287,10 +287,7 @@ def rows_of(strategy: object, what: str) -> Rows:
         for row in parameters.ordered_members(strategy, what, example)
     ]
     limits.check("outcomes", sum(map(len, rows)), f"{what}, entries")
-    entries = tuple(tuple(typed_value(x, what) for x in row) for row in rows)
+    entries = tuple(tuple(parameters.signed_rational(x, what) for x in row) for row in rows)
     if len({len(row) for row in rows}) != 1 or not any(map(any, entries)):
         raise DomainError(f"{what}: found {echo(strategy)}, needed rows of one length, not all 0")
-    for x in (x for row in entries for x in row):
-        if not isinstance(x, Fraction):
-            raise DomainError(f"{what}: found {echo(x)}, needed rational numbers")
     return entries

@@ -13,9 +13,9 @@ from symacct.kernel.answer import decimal_exponent
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import doubled, floor, precision, rational
 from symacct.kernel.errors import DomainError, echo
-from symacct.kernel.exact import Exact, Numeric, exact, sympy, text, typed_value
+from symacct.kernel.exact import Exact, Numeric, exact, sympy, text
 from symacct.kernel.node import Node, as_node
-from symacct.kernel.parameters import positive, probability, whole
+from symacct.kernel.parameters import positive, probability, signed_rational, whole
 from symacct.kernel.sums.balls import up_to
 from symacct.mechanisms import DiscreteLaplace, Gaussian, VectorLaplace
 from symacct.mechanisms.integer_noise import IntegerNoise, LatticeNoise
@@ -80,7 +80,7 @@ def thresholded(
     """
     sums, moved = of_one_sum(noise, keys, contribution, _NAME)
     _without_symbols(noise, _NAME)
-    tau = _rational(threshold, f"{_NAME}, threshold")
+    tau = signed_rational(threshold, f"{_NAME}, threshold")
     above = parameters.flag(strict, f"{_NAME}, strict")
     stated = _PREMISE.format(
         keys=f"{sums:,} key{'s' if sums > 1 else ''}",
@@ -153,9 +153,10 @@ def of_one_sum(
             f"{name}, noise: found {echo(noise)}, needed noise of one sum at sensitivity 1, such "
             "as Laplace(2): Gaussian, Laplace, or one on whole numbers"
         )
-    moved = _rational(positive(contribution, f"{name}, contribution"), f"{name}, contribution")
+    added = f"{name}, contribution"
+    moved = signed_rational(positive(contribution, added), added)
     if isinstance(node, IntegerNoise):
-        moved = Fraction(whole(moved, f"{name}, contribution", least=1))
+        moved = Fraction(whole(moved, added, least=1))
     return whole(keys, f"{name}, keys", least=1), moved
 
 
@@ -175,14 +176,6 @@ def _without_symbols(noise: Node, name: str) -> None:
             f"{name}, noise: found {echo(noise)}, a parameter without a value, needed a number",
             remedy="calibrate_thresholded finds it, with the threshold",
         )
-
-
-def _rational(value: Numeric, name: str) -> Fraction:
-    """A rational number of either sign; DomainError for another."""
-    number = typed_value(value, name)
-    if not isinstance(number, Fraction):
-        raise DomainError(f"{name}: found {echo(value)}, needed a rational number")
-    return number
 
 
 # --- the noise of all of a user's sums
