@@ -43,7 +43,7 @@ from symacct.kernel.exact import Numeric, Order, exact
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import By, positive, whole
 from symacct.kernel.theorem_registry import Theorem, all_named, theorems
-from symacct.results.written import Written
+from symacct.results.screen import Written
 from symacct.version import __version__
 
 #: The margin stated is this many times the largest relative error found, which is no bound.

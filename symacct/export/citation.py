@@ -20,7 +20,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.parameters import By
 from symacct.kernel.sources import SYMACCT, WORKS
 from symacct.kernel.theorem_registry import goal_of
-from symacct.results.written import Written
+from symacct.results.screen import Written
 
 #: Balls have this many bits, which show which theorem is best at an order.
 _BITS = 128

@@ -27,7 +27,7 @@ from symacct.kernel.parameters import By
 from symacct.kernel.sources import WORKS
 from symacct.kernel.theorem_registry import Theorem
 from symacct.papers.statement import citations, statement
-from symacct.results.written import Written
+from symacct.results.screen import Written
 
 #: The document needs this package beyond LaTeX's own classes.
 _BASE: tuple[str, ...] = ("amsmath",)

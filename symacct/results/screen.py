@@ -1,10 +1,17 @@
-"""What an answer shows on a screen, as data: a table, rows, a tree, a note; a sentence is a str."""
+"""What an answer shows: on a screen, as data, a table, rows, a tree, a note; in a notebook, a text.
+
+A sentence is a str.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from html import escape
+from typing import Any, TypeAlias
+
+# --- parts of a screen
 
 #: A text, or a text and its style as rich names it, such as "bold red".
 Cell: TypeAlias = str | tuple[str, str]
@@ -59,3 +66,31 @@ def aligned(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 #: A part of a screen; a cell is a sentence, which is wrapped between words.
 Part: TypeAlias = Tabled | Labelled | Branch | Note | Verbatim | Cell
+
+# --- texts and documents that a notebook shows as they read
+
+#: HTML of a text that wraps between words.
+_BOX = '<pre style="white-space:pre-wrap;max-width:56em">{}</pre>'
+
+
+class Written(str):
+    """A str of which a notebook and IPython show the lines, and not the quoted text.
+
+    >>> Written("two\\nlines")._repr_html_()
+    '<pre style="white-space:pre-wrap;max-width:56em">two\\nlines</pre>'
+    """
+
+    __slots__ = ()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        return _BOX.format(escape(self))
+
+
+class Document(dict[str, Any]):
+    """A dict of JSON types that a notebook shows as JSON text with one space of indentation."""
+
+    def _repr_html_(self) -> str:
+        return _BOX.format(escape(json.dumps(self, indent=1, ensure_ascii=False)))

@@ -14,7 +14,7 @@ from symacct.kernel.accountant import BY_ORDERS
 from symacct.kernel.answer import Guarantee
 from symacct.kernel.attached import question
 from symacct.kernel.errors import DomainError
-from symacct.results.written import Document
+from symacct.results.screen import Document
 
 # --- the document
 

@@ -21,7 +21,7 @@ from symacct.kernel.exact import INFINITY, Numeric
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import By
 from symacct.kernel.symbols import alpha as ALPHA
-from symacct.results.written import Written
+from symacct.results.screen import Written
 
 #: A notebook shows the formula of an expression of at most this many nodes.
 NOTEBOOK_NODES = 24

@@ -28,7 +28,7 @@ from symacct.profile.part import Part, Runs
 from symacct.profile.selected import BestOfRuns
 from symacct.profile.solve import CompositionProfile
 from symacct.profile.written_laws import BREAK, WrittenLaws, product
-from symacct.results.written import Written
+from symacct.results.screen import Written
 
 # --- the two laws of a pair, as its loss writes them
 
