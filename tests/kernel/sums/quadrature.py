@@ -8,9 +8,25 @@ from itertools import pairwise
 
 from flint import acb, arb, ctx
 
+from symacct.analysis.sampled_gaussian import TrapezoidNodes, guess, plan
 from tests.kernel.sums.curves import ball
 
 Factor = Callable[[acb], acb]
+#: Rates at which a sample is next to nothing, and next to all.
+TINY = Fraction(1, 10**12)
+ALMOST = 1 - Fraction(1, 10**9)
+RATES = (TINY, Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 2), ALMOST)
+
+
+def accurate(x: arb) -> bool:
+    """Has it all the bits of the context but three?"""
+    return x.rel_accuracy_bits() >= ctx.prec - 3
+
+
+def trapezoid(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
+    """The excess by a grid of this order's own."""
+    guessed = guess(alpha, q, sigma, bits)
+    return TrapezoidNodes((alpha, alpha), q, sigma, guessed, plan(guessed)).excess(alpha)
 
 
 def to_context(value: Callable[[int], arb]) -> arb:

@@ -31,13 +31,16 @@ from symacct.analysis.sampled_laplace import integrate
 from symacct.kernel.sums.balls import ball, log_gaussian_excess
 from tests import support
 from tests.kernel.sums.quadrature import (
+    ALMOST,
+    RATES,
+    TINY,
+    accurate,
     sampled_gaussian_excess_by_quadrature,
     sampled_gaussian_kl_by_quadrature,
+    trapezoid,
 )
 from tests.thinning import covering, examples, some
 
-TINY = Fraction(1, 10**12)
-ALMOST = 1 - Fraction(1, 10**9)
 SIGMAS = (
     Fraction("0.05"),
     Fraction("0.3"),
@@ -46,7 +49,6 @@ SIGMAS = (
     Fraction(300),
     Fraction(10**4),
 )
-RATES = (TINY, Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 2), ALMOST)
 WIDE = tuple(map(Fraction, ("3/2", "2", "5/2", "63.9", "1000.5", "30001/3", "1e5")))
 ORDERS = (1 + TINY, 1 + Fraction(1, 10**6), *WIDE)
 
@@ -55,15 +57,6 @@ ORDERS = (1 + TINY, 1 + Fraction(1, 10**6), *WIDE)
 def fifty_digits():
     with ctx.workdps(50):
         yield
-
-
-def accurate(x: arb) -> bool:
-    return x.rel_accuracy_bits() >= ctx.prec - 3
-
-
-def trapezoid(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
-    guessed = guess(alpha, q, sigma, bits)
-    return TrapezoidNodes((alpha, alpha), q, sigma, guessed, plan(guessed)).excess(alpha)
 
 
 def series(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:

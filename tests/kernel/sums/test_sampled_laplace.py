@@ -19,12 +19,15 @@ from symacct.analysis.sampled_laplace import (
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.sums.balls import ball
-from tests.kernel.sums.quadrature import sampled_laplace_kl_by_quadrature
+from tests.kernel.sums.quadrature import (
+    ALMOST,
+    RATES,
+    TINY,
+    accurate,
+    sampled_laplace_kl_by_quadrature,
+)
 from tests.thinning import covering
 
-TINY = Fraction(1, 10**12)
-ALMOST = 1 - Fraction(1, 10**9)
-RATES = (TINY, Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 2), ALMOST)
 SCALES = (Fraction("0.05"), Fraction("0.5"), Fraction(2), Fraction(50), Fraction(1000))
 
 
@@ -32,10 +35,6 @@ SCALES = (Fraction("0.05"), Fraction("0.5"), Fraction(2), Fraction(50), Fraction
 def fifty_digits():
     with ctx.workdps(50):
         yield
-
-
-def accurate(x: arb) -> bool:
-    return x.rel_accuracy_bits() >= ctx.prec - 3
 
 
 @covering()

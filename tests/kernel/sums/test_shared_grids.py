@@ -17,6 +17,7 @@ from symacct.analysis.sampled_gaussian import (
     shared_nodes,
 )
 from symacct.theory.amplification import pairs
+from tests.kernel.sums.quadrature import trapezoid
 from tests.thinning import some
 
 
@@ -34,11 +35,6 @@ def intervals(count, seed):
         yield top, Fraction(10 ** rng.uniform(-9, -0.05)), Fraction(10 ** rng.uniform(-0.5, 3))
 
 
-def own(alpha, q, sigma, bits):
-    guessed = guess(alpha, q, sigma, bits)
-    return TrapezoidNodes((alpha, alpha), q, sigma, guessed, plan(guessed)).excess(alpha)
-
-
 def test_the_grid_of_an_interval_gives_what_each_order_by_itself_gives():
     shared, count = 0, some(20, 60)
     for top, q, sigma in intervals(count, seed=1):
@@ -47,7 +43,7 @@ def test_the_grid_of_an_interval_gives_what_each_order_by_itself_gives():
         for alpha in (Fraction(top - 1), top - Fraction(1, 3), Fraction(top)):
             if nodes is not None:
                 found = nodes.excess(alpha)
-                assert found.overlaps(own(alpha, q, sigma, 100))
+                assert found.overlaps(trapezoid(alpha, q, sigma, 100))
                 assert found.rel_accuracy_bits() >= 96
     assert 3 * shared > count
 
@@ -59,7 +55,8 @@ def test_coarse_enclosures_hold_the_truth_at_both_ends(bits):
         nodes = shared_nodes(top, q, sigma, bits)
         for alpha in (top - Fraction(10**6 - 1, 10**6), top - Fraction(1, 10**6)):
             if nodes is not None:
-                assert nodes.excess(alpha).contains(own(alpha, q, sigma, 100)), (alpha, q, sigma)
+                true = trapezoid(alpha, q, sigma, 100)
+                assert nodes.excess(alpha).contains(true), (alpha, q, sigma)
 
 
 def test_what_bounds_an_interval_bounds_each_order_in_it():
