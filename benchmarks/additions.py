@@ -23,7 +23,7 @@ _TESTS = _ROOT.parent / "tests"
 
 
 class Count(NamedTuple):
-    """Of one kind of node: its file, the lines of its class, and the lines of code naming it."""
+    """Of one kind of node: its file, the lines of code of its class, and those that name it."""
 
     name: str
     file: str
@@ -42,7 +42,7 @@ def counts() -> list[Count]:
         Count(
             name,
             str(own[name].relative_to(_ROOT)),
-            len(inspect.getsource(one).splitlines()),
+            sum(bool(line.strip()) for line in _code(inspect.getsource(one))),
             {
                 str(path.relative_to(_ROOT)): found[name]
                 for path, found in code.items()
@@ -55,20 +55,25 @@ def counts() -> list[Count]:
     return sorted(every, key=lambda count: (count.file, count.name))
 
 
-def _names(path: Path) -> Counter[str]:
-    """On how many lines of code each name is, docstrings and comments left out."""
-    source = path.read_text(encoding="utf-8")
+def _code(source: str) -> list[str]:
+    """The lines of a source, in which docstrings and comments are blank."""
     lines = [re.sub(r"#.*", "", line) for line in source.splitlines()]
     for node in ast.walk(ast.parse(source)):
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if is_text and isinstance(node.value.value, str):
             lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+    return lines
+
+
+def _names(path: Path) -> Counter[str]:
+    """On how many lines of code each name is."""
+    lines = _code(path.read_text(encoding="utf-8"))
     return Counter(name for line in lines for name in set(re.findall(r"\w+", line)))
 
 
 def main() -> None:
     """Print the table."""
-    table = Table("mechanism or operation", "its file", "lines", "named in", "test files")
+    table = Table("mechanism or operation", "its file", "lines of code", "named in", "test files")
     for one in counts():
         named = ", ".join(f"{path} {times}" for path, times in sorted(one.named.items()))
         table.add_row(one.name, one.file, str(one.lines), named, str(one.tests))

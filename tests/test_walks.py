@@ -258,7 +258,7 @@ def test_what_an_addition_took():
         *("NoisyDescent", "NoisyPass", "RandomAllocation", "RepeatAndSelect", "Either"),
     ):
         one = took[name]
-        assert one.lines <= 160  # with its words, its law in LaTeX, and what verify asks about it
+        assert one.lines <= 110  # with its words, its law in LaTeX, and what verify asks about it
         assert one.tests >= 3
         assert "__init__.py" in one.named
         # What asks other accountants, and the test vectors, names what it asks about.

@@ -514,10 +514,10 @@ def test_a_group_on_a_sample_fails_if_one_of_it_is_drawn():
 
 def test_a_sample_fails_as_often_as_it_has_the_record_and_some_run_fails():
     """γ(1 − Π(1−δ_i)), of a root of it too."""
-    twice = may_fail(PoissonSubsample(2 * Failing(Gaussian(2), "1/10"), "1/3"), bounded=True)
+    twice = failures(PoissonSubsample(2 * Failing(Gaussian(2), "1/10"), "1/3"), bounded=True)
     assert twice.parts == ((Fraction(1, 3) * (1 - Fraction(9, 10) ** 2), 1),)
     best = RepeatAndSelect(Failing(Laplace(2), "1/10"), Poisson(2))
-    ((fails, count),) = may_fail(PoissonSubsample(best, "1/3"), bounded=True).parts
+    ((fails, count),) = failures(PoissonSubsample(best, "1/3"), bounded=True).parts
     assert count == 1
     assert float(expression(fails)) == pytest.approx(-math.expm1(-0.2) / 3, rel=1e-14)
 
