@@ -109,7 +109,10 @@ def once(call: Callable[[], float]) -> tuple[float, float]:
 def opacus() -> tuple[float, float]:
     """Opacus's accountant module by itself: the package as a whole would want PyTorch."""
     places = [Path(path) / "opacus/accountants/analysis/rdp.py" for path in sys.path]
-    module = module_at(next(path for path in places if path.exists()), "opacus_rdp")
+    place = next((path for path in places if path.exists()), None)
+    if place is None:
+        raise FileNotFoundError("opacus is not installed in the environment of the peers")
+    module = module_at(place, "opacus_rdp")
     orders = [1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))  # its default
 
     def query() -> float:
