@@ -334,11 +334,16 @@ BASES = {
 }
 
 
+def plainest(strategy):
+    """The plainest node of a strategy, the same one every time."""
+    once = settings(max_examples=1, phases=[Phase.generate], database=None, derandomize=True)
+    return find(strategy, lambda _: True, settings=once)
+
+
 @cache
 def sample(base):
-    """The plainest node of a strategy by its name in BASES, the same one every time."""
-    once = settings(max_examples=1, phases=[Phase.generate], database=None, derandomize=True)
-    return find(BASES[base], lambda _: True, settings=once)
+    """The plainest node of a strategy by its name in BASES."""
+    return plainest(BASES[base])
 
 
 leaves = st.one_of(*LEAVES.values())
