@@ -394,6 +394,25 @@ class NormalShift(Shift):
 # A mass of Q of ½ has the smallest ratio P/Q = e^{−s}, and one of ½e^{−s} the largest, e^s;
 # between the centres it has a density.
 @dataclass(frozen=True)
+class AllocatedNoise(Neighbours):
+    """Normal noise allocated to one of `places`, and normal noise beside it, that bound all pairs.
+
+    `allocated` is noise on an answer that the record moves in one place, which it draws uniformly
+    and in secret; None where it moves none. `beside` is noise on one more answer; None for none.
+    """
+
+    allocated: NormalShift | None
+    beside: NormalShift | None
+    places: int
+    kind: Kind = Kind.UPPER
+
+    @property
+    def fixed(self) -> tuple[Neighbours, ...]:
+        """None: no neighbours need have these laws."""
+        return ()
+
+
+@dataclass(frozen=True)
 class LaplaceShift(Shift):
     """Laplace laws of scale 1 that are `shift` = Δ/b apart.
 

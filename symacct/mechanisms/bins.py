@@ -20,11 +20,12 @@ from symacct.kernel.arithmetic.ball import floor, precision, rational
 from symacct.kernel.claims import ADD_REMOVE, ZERO_OUT, Adjacency, Kind, Relation
 from symacct.kernel.claims import adjacency as named_adjacency
 from symacct.kernel.errors import AdjacencyError, DomainError, LimitError, PrecisionError, echo
-from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, exact
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, exact, expression, sympy
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
+from symacct.laws.neighbours import AllocatedNoise, NormalShift
 from symacct.mechanisms.matrix import FIXED, UNIT_OF, Rows, rows_of
 
 #: More steps of all epochs are refused; it only limits sizes, and no bound rests on it.
@@ -32,21 +33,23 @@ _MOST_STEPS = 10**6
 #: The largest whole order at which moments are summed, some of which cost its fourth power. Where
 #: a sample helps, the best orders are far smaller.
 _LAST_ORDER = 40
-#: Products of balls for all moments of one ring, about a tenth of a second.
+#: Products of balls for all moments of one ring, about a tenth of a second. More take longer, and
+#: may bound more sharply.
 _MOST_PRODUCTS = 150_000
-#: The largest reach of a ring, beyond which few orders are within these products.
+#: The largest reach of a ring, beyond which few orders are within these products. It costs time.
 _LONGEST_REACH = 8
-#: A ring that has no moment of this order within these products is not summed.
+#: A ring that has no moment of this order within these products is not summed. It costs time.
 _FIRST_LAST_ORDER = 4
-#: Bits of a moment beyond those of its logarithm, for the roundings of its sum.
+#: Bits of a moment beyond those of its logarithm, for the roundings of its sum. Of fewer the ball
+#: is wider.
 _GUARD_BITS = 16
 #: The square of the largest move in units of the noise, in nats: a secret place saves the logarithm
 #: of the number of bins, and less noise is accounted for as if the place were revealed.
 _MOST_NOISE_UNITS = 500
-#: The largest exponent of float64's e^x, which only compares rings.
+#: The largest exponent of float64's e^x, which only compares rings. It steers.
 _LARGEST_EXPONENT = 700.0
 #: The moments of negative orders α − 1 are asked from this order on: those next to it are near 1,
-#: and the curve at 1 is no more than here.
+#: and the curve at 1 is no more than here. Any is sound; a larger one bounds less sharply.
 _FIRST_ORDER_OF_MEANS = Fraction(9, 8)
 #: The premise says how records draw their bins.
 _DRAWN = (
@@ -74,7 +77,7 @@ class BallsInBins(Mechanism):
     bins-removal and bins-addition.
 
     >>> print(BallsInBins([1, "1/2", "1/4"], 3, bins=10, epochs=10).rdp(4, digits=5))
-    0.82943
+    1.1664
     """
 
     strategy: Rows | tuple[Fraction, ...]
@@ -142,13 +145,27 @@ class BallsInBins(Mechanism):
             return _of_rows(self.strategy, self.bins)
         return _of_diagonals(self.strategy, self.bins, self.epochs)
 
+    # Proved in docs/proofs/allocations.md, Lemma bins-pair.
     @property
-    def plain_ring(self) -> Ring:
-        """The ring of independent places, beside what all have in common, for 2 bins or more.
+    def neighbours(self) -> AllocatedNoise | None:
+        """Noise on independent places of a ring, beside what any two of them have in common.
 
-        Of all strides it has the smallest second moment in float64; `sigma` has to be a number.
+        Of all strides it has the smallest second moment in float64. None for symbols.
         """
-        return best_ring(self.shifts, exact(self.sigma**2), 1)
+        if self.free_symbols:
+            return None
+        if self.bins == 1:
+            return AllocatedNoise(None, self._noise_on(self.shifts.within[0]), 1)
+        ring = best_ring(self.shifts, exact(self.sigma**2), 1)
+        (alone,) = ring.gram
+        return AllocatedNoise(self._noise_on(alone), self._noise_on(ring.common), ring.size)
+
+    def _noise_on(self, square: Fraction) -> NormalShift | None:
+        """Its noise on what a record moves by at most √square; None for 0."""
+        if square == 0:
+            return None
+        length = exact(sympy.sqrt(expression(square)))
+        return NormalShift(length, self.sigma, Kind.UPPER, of_query=False)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         rate = self.at_one(ctx)

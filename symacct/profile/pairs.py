@@ -20,22 +20,21 @@ from symacct.kernel.errors import (
     SoundnessError,
     echo,
 )
-from symacct.kernel.exact import LazyModule, exact, expression, sympy
+from symacct.kernel.exact import LazyModule
 from symacct.kernel.node import Mechanism, Node
 from symacct.kernel.operation import Compose, Count
 from symacct.laws.neighbours import (
     Alike,
+    AllocatedNoise,
     CurveAlone,
     Dominated,
     FinitePairs,
     Neighbours,
-    NormalShift,
     TwoDensities,
     Unknown,
     Worst,
     law_of,
 )
-from symacct.mechanisms.bins import BallsInBins
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.curves import Convexify
 from symacct.operations.either import Either
@@ -131,6 +130,16 @@ def _(law: TwoDensities) -> list[Product]:
     part = loss_of(law)
     exchanged = part.exchanged if law.either_way and not part.symmetric else None
     return [Pair.of(loss) for loss in (part, exchanged) if loss is not None]
+
+
+# Proved in docs/proofs/allocations.md, Lemma bins-pair.
+@products_of.register
+def _(law: AllocatedNoise) -> list[Product]:
+    """Take noise that is allocated to independent places, and noise beside it, as a bound."""
+    noises = [law.beside, law.allocated]
+    products = [Pair((), Kind.UPPER) if x is None else Pair.of(loss_of(x), x.kind) for x in noises]
+    first, second = products
+    return [BoundedPair.side_by_side([(first, 1), (second.allocated(law.places), 1)]).as_bound()]
 
 
 @products_of.register
@@ -316,33 +325,6 @@ def _(node: RandomAllocation) -> list[Product]:
         runs = blocks[0][0] if node.times == 1 else composed(blocks)
         every.append(runs if node.times in (1, node.steps) else runs.as_bound())
     return every
-
-
-# Proved in docs/proofs/allocations.md, Lemma bins-pair.
-@products.register
-def _(node: BallsInBins) -> list[Product]:
-    """Take noise that is allocated to the independent places of a ring, and noise beside it.
-
-    It is a bound: what any two places have in common is taken to be the same.
-    """
-    if node.bins == 1:
-        return _noise_of(node, node.shifts.within[0])
-    ring = node.plain_ring
-    (alone,) = ring.gram
-    beside = _noise_of(node, ring.common)
-    allocated = [product.allocated(ring.size) for product in _noise_of(node, alone)]
-    return [
-        composed([(first, 1), (second, 1)]).as_bound()
-        for first, second in zip(beside, allocated, strict=True)
-    ]
-
-
-def _noise_of(node: BallsInBins, square: Fraction) -> list[Product]:
-    """Return the products of its noise on what a record moves by at most √square; none for 0."""
-    if square == 0:
-        return [Pair((), Kind.UPPER)]
-    law = NormalShift(exact(sympy.sqrt(expression(square))), node.sigma, Kind.UPPER, of_query=False)
-    return products_of(law)
 
 
 @products.register
