@@ -65,7 +65,7 @@ _FLOAT_DIGITS = 15
 #: text rests on it.
 _MOST_DECIMALS = 60
 #: Binary exponents below this have logarithms that float64 tells to within 2⁻¹⁰: 2⁴⁰ times some
-#: units of 2⁻⁵³. Beyond it balls take the logarithm.
+#: units of 2⁻⁵³. Beyond it balls take the logarithm: of more than 2⁵⁰ the sum would be unsound.
 _FLOAT_EXPONENTS = 2**40
 #: The rounding of a fraction, by whether it goes up, down, or to the nearest (None).
 _ROUNDINGS = {

@@ -140,7 +140,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
         single = [[product] for product in single_runs(below)]
         for run in single:
             add(run, min(_RUN_DIGITS, digits))
-        if any(sum(count for _, count in product.runs) > 1 for product in below):
+        if not bounds or any(sum(count for _, count in product.runs) > 1 for product in below):
             add(below, _FEW_DIGITS)
             for run in single:
                 add(run, digits)
