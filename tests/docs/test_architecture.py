@@ -1,8 +1,7 @@
-"""What docs/architecture.md says: its walks are walked, and the first layers stand alone."""
+"""What docs/architecture.md says: its walks are walked."""
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ import symacct
 
 PACKAGE = Path(symacct.__file__).parent
 PAGE = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
-LAYERS = re.findall(r"^\| `(\w+)/` \|", PAGE, re.MULTILINE)
 RUN = 'symacct.PoissonSubsample(symacct.Gaussian(5), "1/1000")'
 WALKS = {
     f"{RUN.replace('symacct.', '')}.rdp(8)": f"{RUN}.rdp(8)",
@@ -50,43 +48,3 @@ def test_a_question_goes_through_the_files_and_functions_of_its_walk(title):
     functions = set(re.findall(r"`((?:\w+\.)?\w+)`", walk)) - {"Enclosure", "EpsilonDelta"}
     assert len(functions) > 8
     assert functions - names - {"Evaluation"} == set()
-
-
-ALONE = """
-import importlib, pkgutil, sys
-import symacct
-from symacct.kernel import node
-for module in pkgutil.walk_packages(symacct.__path__, "symacct."):
-    if not set(module.name.split(".")) & {"adapters", "runtime", "__main__"}:
-        importlib.import_module(module.name)
-from symacct.kernel.claims import Kind, Source
-
-class Line(node.Mechanism):
-    kind, source, convex = Kind.UPPER, Source("mine", "here"), True
-    words, finite_up_to = "a line", float("inf")
-    def __new__(cls): return cls._intern()
-    def curve(self, ctx): return lambda alpha: ctx.number(alpha) / 50
-    def at_one(self, ctx): return ctx.number(1) / 50
-    def at_infinity(self, ctx): return ctx.number(float("inf"))
-
-print(Line().rdp(8, digits=3))
-"""
-
-
-@pytest.mark.parametrize("count", [1, 4, 8, 10])
-def test_the_first_layers_stand_without_the_others(count, tmp_path):
-    """The package is cut off above a layer; all that is left imports, and a leaf has its curve."""
-    alone = tmp_path / "symacct"
-    alone.mkdir()
-    (alone / "__init__.py").write_text("")
-    shutil.copy(PACKAGE / "version.py", alone)
-    for layer in LAYERS[:count]:
-        shutil.copytree(PACKAGE / layer, alone / layer)
-    ended = subprocess.run(
-        [sys.executable, "-P", "-c", ALONE],
-        check=False,
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin"},
-    )
-    assert (ended.returncode, ended.stdout) == (0, "0.16\n"), ended.stderr[-2000:]
