@@ -161,7 +161,7 @@ class BallsInBins(Mechanism):
         return AllocatedNoise(self._noise_on(alone), self._noise_on(ring.common), ring.size)
 
     def _noise_on(self, square: Fraction) -> NormalShift | None:
-        """Its noise on what a record moves by at most √square; None for 0."""
+        """The noise on what a record moves by at most √square; None for 0."""
         if square == 0:
             return None
         length = exact(sympy.sqrt(expression(square)))
