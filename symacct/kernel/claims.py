@@ -165,6 +165,17 @@ def adjacency(value: object) -> Adjacency:
     return Adjacency(relation)
 
 
+def of_one_record(value: object, where: str) -> Adjacency:
+    """The Adjacency a user named, where one dataset has the record and the other has none.
+
+    AdjacencyError, which says `where`, for one that is not "add_remove" or "zero_out".
+    """
+    named = adjacency(value)
+    if named not in (ADD_REMOVE, ZERO_OUT):
+        raise AdjacencyError(f"{where}: found adjacency {named}, needed 'add_remove' or 'zero_out'")
+    return named
+
+
 #: Each relation by its name, and by another one that users write.
 _RELATIONS = {one.value: one for one in Relation} | {"add_or_remove": Relation.ADD_REMOVE}
 

@@ -17,9 +17,8 @@ from symacct.analysis.ring_moments import cost, ring_moments
 from symacct.kernel import parameters
 from symacct.kernel.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
 from symacct.kernel.arithmetic.ball import floor, precision, rational
-from symacct.kernel.claims import ADD_REMOVE, ZERO_OUT, Adjacency, Kind, Relation
-from symacct.kernel.claims import adjacency as named_adjacency
-from symacct.kernel.errors import AdjacencyError, DomainError, LimitError, PrecisionError, echo
+from symacct.kernel.claims import Adjacency, Kind, Relation, of_one_record
+from symacct.kernel.errors import DomainError, LimitError, PrecisionError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, exact, expression, sympy
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Mechanism
@@ -104,11 +103,7 @@ class BallsInBins(Mechanism):
         epochs: Numeric = 1,
         adjacency: str | Adjacency = "add_remove",
     ) -> BallsInBins:
-        relation = named_adjacency(adjacency)
-        if relation not in (ADD_REMOVE, ZERO_OUT):
-            raise AdjacencyError(
-                f"BallsInBins: found adjacency {relation}, needed 'add_remove' or 'zero_out'"
-            )
+        relation = of_one_record(adjacency, "BallsInBins")
         places = whole(bins, "BallsInBins, bins", least=1)
         passes = whole(epochs, "BallsInBins, epochs", least=1)
         if places * passes > _MOST_STEPS:
@@ -146,7 +141,7 @@ class BallsInBins(Mechanism):
         return _of_diagonals(self.strategy, self.bins, self.epochs)
 
     # Proved in docs/proofs/allocations.md, Lemma bins-pair.
-    @property
+    @cached_property
     def neighbours(self) -> AllocatedNoise | None:
         """Noise on independent places of a ring, beside what any two of them have in common.
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from symacct.kernel.claims import ADD_REMOVE, LARGER, UNKNOWN, ZERO_OUT, Adjacency, AttainedBy
-from symacct.kernel.claims import adjacency as named_adjacency
-from symacct.kernel.errors import AdjacencyError, DomainError, echo
+from symacct.kernel.claims import (
+    ADD_REMOVE,
+    LARGER,
+    UNKNOWN,
+    Adjacency,
+    AttainedBy,
+    of_one_record,
+)
+from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Operation
@@ -127,11 +133,7 @@ class RandomAllocation(Operation):
         times: Numeric = 1,
         adjacency: str | Adjacency = "add_remove",
     ) -> RandomAllocation:
-        relation = named_adjacency(adjacency)
-        if relation not in (ADD_REMOVE, ZERO_OUT):
-            raise AdjacencyError(
-                f"RandomAllocation: found adjacency {relation}, needed 'add_remove' or 'zero_out'"
-            )
+        relation = of_one_record(adjacency, "RandomAllocation")
         count = whole(steps, "RandomAllocation, steps", least=1)
         if count > _MOST_STEPS:
             raise DomainError(
