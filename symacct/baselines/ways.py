@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -23,7 +23,7 @@ from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind, Proof
 from symacct.kernel.node import Node
-from symacct.kernel.operation import Compose
+from symacct.kernel.operation import Compose, Count
 from symacct.kernel.sources import SYMACCT
 from symacct.kernel.sums.balls import within_floats
 from symacct.laws import Normal, NormalMixture
@@ -238,11 +238,12 @@ def _of_randomizers(
     asks_epsilon: bool, node: Node, target: Fraction, digits: int
 ) -> Guarantee | None:
     """ε(δ) or δ(ε) as if it were told whose answer is which, by the randomizers' exact profile."""
-    terms = node.terms.items() if isinstance(node, Compose) else [(node, 1)]
-    every = [(part.mechanism if isinstance(part, Shuffled) else part, k) for part, k in terms]
-    first, *others = (k * part for part, k in every)
+    told = (
+        {part.mechanism if isinstance(part, Shuffled) else part: count}
+        for part, count in _terms(node).items()
+    )
     ask = default_accountant().epsilon if asks_epsilon else default_accountant().delta
-    inner = ask(sum(others, first), target, "exact", digits=digits)
+    inner = ask(Compose(*told), target, "exact", digits=digits)
     claim = replace(inner.claim, kind=Kind.UPPER, adjacency=node.claim.adjacency).by(TOLD)
     name = "epsilon" if asks_epsilon else "delta"
     answer: dict[str, Any] = {name: replace(inner.asked, claim=claim)}
@@ -251,7 +252,12 @@ def _of_randomizers(
 
 def _is_shuffled(node: Node) -> bool:
     """Are answers of the expression shuffled?"""
-    return any(isinstance(part, Shuffled) for part in (node, *getattr(node, "terms", ())))
+    return any(isinstance(part, Shuffled) for part in _terms(node))
+
+
+def _terms(node: Node) -> Mapping[Node, Count]:
+    """The parts of a composition and how often each runs; of another node itself, once."""
+    return node.terms if isinstance(node, Compose) else {node: 1}
 
 
 #: The proof that answers that are shuffled tell no more than the randomizers.
