@@ -32,7 +32,7 @@ TABLES = {"_REGISTERS", "_QUESTIONS", "_MODULES", "_ROOMS", "_OPEN"}
 QUICK_SECONDS = 6.0
 
 #: An editable installation would import from the whole package what is cut off from this one.
-ALONE = """import sys
+UNINSTALLED = """import sys
 sys.meta_path[:] = [x for x in sys.meta_path if "__editable__" not in getattr(x, "__module__", "")]
 """
 #: Without the plugin of the package, which is among what is cut off.
@@ -50,7 +50,7 @@ def cut_off(folder, layer):
         shutil.copy(PACKAGE / name, package)
     for room in rooms:
         shutil.copytree(PACKAGE / room, package / room)
-    (package / "__init__.py").write_text(ALONE + _front(rooms), encoding="utf-8")
+    (package / "__init__.py").write_text(UNINSTALLED + _front(rooms), encoding="utf-8")
     shutil.copytree(ROOT / "tests", folder / "tests")
     for name in ("setup.cfg", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)

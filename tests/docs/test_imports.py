@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import symacct
+from tests.layers import LAYERS
 
 ROOT = Path(__file__).parents[2]
 AT_THE_ROOT = {"__init__.py", "__main__.py", "version.py", "py.typed", "questions.pyi"}
@@ -48,9 +49,7 @@ def room(name):
 
 def places():
     """Each room and its place on the map."""
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rooms = re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE)
-    return {name: place for place, name in enumerate(rooms)}
+    return {name: place for place, name in enumerate(LAYERS)}
 
 
 def test_the_map_names_every_room_and_nothing_is_loose_at_the_root():
