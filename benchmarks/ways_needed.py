@@ -58,6 +58,7 @@ WAYS = {
     ),
     "tapered nodes": Way("shortest_taper"),
     "a line far beyond the saddle": Way("Moments.moments_beyond", lambda *_: [[]] * 3, TAKEN),
+    "both ways on one contour": Way("_across", lambda *x: (None, x[-1]), lambda y, _: bool(y[0])),
     "grids of losses": Way("Grids.cost", lambda *_: math.inf, lambda cost, _: cost < math.inf),
     "a root guessed by spread and jump": Way("_of_samples", lambda *given: given[-1], TAKEN),
 }

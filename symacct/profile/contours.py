@@ -321,6 +321,12 @@ _SPARE = 28
 _WITHIN = 2
 #: An estimate of the last node is first tried at this share of it. It steers.
 _EARLIER = 0.95
+#: Where D(−y) is to be told too, its aliases are to be below e^{−9−y} of δ. They steer: the aliases
+#: are bounded.
+_ACROSS_NATS = 9.0
+#: A contour for both directions may have so many times the nodes of one. A larger factor takes
+#: longer, and answers more often both ways at once.
+_AS_MANY = 2.0
 #: Of more nodes than these the later ones are worked out to fewer digits. It costs time alone.
 _LONG = 250
 #: From so many nodes for each loss to turn at a taper may need fewer, or another contour. It costs
@@ -353,7 +359,8 @@ class ContourPlan:
     """A plan says where to sum, s = c + inh with 0 <= n <= last, and to what accuracy.
 
     The order `lam` = λ bounds the right aliases; ∞ where the loss is bounded and there are none.
-    The last nodes are tapered, or without a taper the rest is left out for its size.
+    `across` is λ at −y, where the sum is to tell something too. The last nodes are tapered, or
+    without a taper the rest is left out for its size.
     """
 
     c: float
@@ -364,6 +371,7 @@ class ContourPlan:
     bits: int
     taper: Taper | None = None
     falls: tuple[Fall, ...] = ()
+    across: float | None = None
 
     @property
     def blocks(self) -> list[Block]:
@@ -376,16 +384,19 @@ class ContourPlan:
         ]
 
 
-def plan(moments: Moments, y: float, log_delta: float, digits: float) -> ContourPlan:
+def plan(
+    moments: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
+) -> ContourPlan:
     """Choose the cheapest contour that gives D(y), about e^{log_delta}, to so many digits.
 
+    For both directions it also bounds D at −y, where that costs less than a contour of its own.
     LimitError where its terms have too many bits, PrecisionError where no line serves.
     """
     drop = digits * math.log(10) + 2
-    chosen = _along(moments, y, log_delta, drop)
+    chosen = _along(moments, y, log_delta, drop, two_ways)
     if chosen.last > _LONG and (most := _mild(moments)) < chosen.c:
         with suppress(PrecisionError):
-            other = _along(moments, y, log_delta, drop, most)
+            other = _along(moments, y, log_delta, drop, two_ways, most)
             chosen = min(chosen, other, key=lambda chosen_plan: chosen_plan.last**2 * chosen_plan.h)
     _refuse_large(moments, chosen)
     return chosen
@@ -404,21 +415,27 @@ def _mild(moments: Moments) -> float:
 
 
 def _along(
-    moments: Moments, y: float, log_delta: float, drop: float, most: float = math.inf
+    moments: Moments,
+    y: float,
+    log_delta: float,
+    drop: float,
+    two_ways: bool,
+    most: float = math.inf,
 ) -> ContourPlan:
     """Plan a contour along the line Re s = c that costs about least, c up to `most`.
 
-    What it leaves out is about e^{−drop} of the δ that is guessed, in nats below log_delta.
-    PrecisionError where no line has aliases so small.
+    What it leaves out is about e^{−drop} of the δ that is guessed, in nats below log_delta. For
+    `two_ways` it tells D at −y too. PrecisionError where no line has aliases so small.
     """
     c, h, lam, t, gap = _cheapest(moments, y, log_delta, drop, most)
+    across, h = _across(moments, y, log_delta, drop, c, h) if two_ways else (None, h)
     c, h = rounded_down(c), rounded_down(h)
     last, h, taper = _last_nodes(moments, y, log_delta - drop, c, h, t)
     count = sum(k for _, k in moments.runs)
     need = drop + math.log(count) + gap + 2 + (taper.log_weight(y) if taper else 0)
     bits = math.ceil(need / math.log(2)) + _SPARE + count.bit_length()
     falls = () if taper else tuple(_falls(moments, c, h, last, need))
-    return ContourPlan(c, h, last, lam, need, bits, taper, falls)
+    return ContourPlan(c, h, last, lam, need, bits, taper, falls, across)
 
 
 def _cheapest(
@@ -474,6 +491,26 @@ def _cheapest_of(
     t = math.sqrt(2 * max(over[i], 1.0) / variances[i])
     gap = max(float(over[i]) - goal - log_delta, 0.0)
     return float(shifts[i]), float(h[i]), float(lams[i]), t, gap
+
+
+def _across(
+    moments: Moments, y: float, log_delta: float, drop: float, c: float, h: float
+) -> tuple[float | None, float]:
+    """Choose λ and h for aliases at −y below e^{−9−y} of δ too.
+
+    λ is None and h is left as it is where that takes too many nodes, or where the `drop` of the sum
+    leaves too few nats at −y.
+    """
+    shifts, log_moments, _ = moments.moments_around(moments.saddle(y))
+    goal = _ACROSS_NATS - log_delta + y
+    if drop < 2 * c * y + y + _ACROSS_NATS:
+        return None, h
+    above = (shifts > c) & np.isfinite(log_moments)
+    steps = 2 * math.pi * (shifts - c) / np.maximum(log_moments + shifts * y + goal, 1.0)
+    i = int(np.where(above, steps, 0.0).argmax())
+    if not above[i] or steps[i] < h / _AS_MANY:
+        return None, h
+    return float(shifts[i]), min(h, float(steps[i]))
 
 
 def _last_nodes(
@@ -664,6 +701,8 @@ class Contour:
     plan: ContourPlan
     reverse: bool
     at: float
+    #: The bounds of `_log_right_alias` by λ.
+    _aliases: dict[float, arb] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def delta(self, y: arb) -> arb:
         """Enclose D(y) − P(L = ∞) for any real y, at the plan's precision.
@@ -756,18 +795,20 @@ class Contour:
         It is 0 where y + 2π/h is beyond the largest loss, and ∞ where nothing bounds it.
         """
         plan = self.plan
-        if plan.lam < math.inf:
-            return (self._log_right_alias - arb(plan.lam) * y).exp()
+        lam = plan.across if plan.across is not None and y < 0 else plan.lam
+        if lam < math.inf:
+            return (self._log_right_alias(lam) - arb(lam) * y).exp()
         largest = sum((k * part.largest(self.reverse) for part, k in self.runs), arb(0))
         return arb(0) if y + 2 * arb.pi() / arb(plan.h) >= largest else arb("inf")
 
-    @cached_property
-    def _log_right_alias(self) -> arb:
+    def _log_right_alias(self, lam: float) -> arb:
         """Bound log C(λ) M(λ)/(e^{2π(λ−c)/h} − 1); times e^{−λy} it bounds the terms of m > 0."""
-        plan = self.plan
-        with ctx.workprec(_BOUND_BITS):
-            falls = 2 * arb.pi() * (arb(plan.lam) - arb(plan.c)) / arb(plan.h)
-            return log_chernoff(self.runs, plan.lam, self.reverse) - falls.expm1().log()
+        if lam not in self._aliases:
+            with ctx.workprec(_BOUND_BITS):
+                falls = 2 * arb.pi() * (arb(lam) - arb(self.plan.c)) / arb(self.plan.h)
+                most = log_chernoff(self.runs, lam, self.reverse)
+                self._aliases[lam] = most - falls.expm1().log()
+        return self._aliases[lam]
 
     def _left_out(self, y: arb) -> arb:
         """Bound the sum of the nodes beyond the last one, or what its taper leaves out."""
@@ -935,24 +976,24 @@ class SmoothedContour(Contour):
 
 
 def smoothed(
-    moments: Moments, y: float, log_delta: float, digits: float
+    moments: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
 ) -> tuple[Moments, ContourPlan]:
     """Plan the contour of the fewest nodes, beside noise where without it they are too many.
 
     The moments are those of the runs, or of the runs and the noise. LimitError where both take too
-    many bits, PrecisionError where no line serves.
+    many bits, PrecisionError where no line serves. For `two_ways` see `plan`.
     """
     if digits > _MOST_DIGITS:
-        return moments, plan(moments, y, log_delta, digits)
+        return moments, plan(moments, y, log_delta, digits, two_ways)
     try:
-        plain = plan(moments, y, log_delta, digits)
+        plain = plan(moments, y, log_delta, digits, two_ways)
     except LimitError as error:
         plain, refused = None, error
     if plain is not None and plain.last <= _MANY_BESIDE:
         return moments, plain
     with_noise = _beside_noise(moments, y, digits)
     try:
-        smooth = plan(with_noise, y, log_delta, digits + _DIGITS_LOST_TO_RATIO)
+        smooth = plan(with_noise, y, log_delta, digits + _DIGITS_LOST_TO_RATIO, two_ways)
     except LimitError:
         if plain is None:
             raise refused from None
@@ -974,7 +1015,7 @@ def _beside_noise(moments: Moments, y: float, digits: float) -> Moments:
 
 
 def moments_and_plan(
-    plain: Moments, y: float, log_delta: float, digits: float
+    plain: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
 ) -> tuple[Moments, ContourPlan]:
     """Plan the contour of the fewest nodes, of the exchanged pairs where the others need many.
 
@@ -982,7 +1023,7 @@ def moments_and_plan(
     """
     refused: Exception | None = None
     try:
-        chosen_moments, chosen = smoothed(plain, y, log_delta, digits)
+        chosen_moments, chosen = smoothed(plain, y, log_delta, digits, two_ways)
         if chosen.last <= _MANY:
             return chosen_moments, chosen
     except (LimitError, PrecisionError) as error:
@@ -1317,13 +1358,16 @@ _KEPT_NODES = 200_000
 class Contours:
     """Contours keep those that were laid for some runs, and lay new ones as they are needed.
 
-    The last one comes first. PrecisionError for a new one that takes more than `most_nodes`, or a
-    taper, where `most_nodes` is finite.
+    The last one comes first. `exchanged` are those of the same pairs in the other direction, where
+    they were asked before, and `two_ways` says whether both directions are asked. PrecisionError
+    for a new one that takes more than `most_nodes`, or a taper, where `most_nodes` is finite.
     """
 
     proof = CONTOURS
 
     runs: DirectedRuns
+    two_ways: bool = False
+    exchanged: Contours | None = None
     most_nodes: float = math.inf
     known: list[Contour] = field(default_factory=list)
     _bounds: dict[float, arb] = field(default_factory=dict)
@@ -1376,7 +1420,7 @@ class Contours:
         Older ones go where their nodes are too many. Nothing is kept where `use` raises an error.
         """
         plain = self.runs.moments
-        moments, chosen = moments_and_plan(plain, at, log_delta, digits)
+        moments, chosen = moments_and_plan(plain, at, log_delta, digits, self.two_ways)
         if self.most_nodes < math.inf and (chosen.taper or chosen.last > self.most_nodes):
             raise PrecisionError(f"found {chosen.last} nodes, needed {self.most_nodes}")  # caught
         new_contour = contour(moments, chosen, at, plain)
@@ -1401,9 +1445,8 @@ class Contours:
             value = self.runs.beyond_largest_loss(y())
             if value is not None:
                 return value
-        most = bound()
-        for known in self._known(digits):
-            value = self._summed(known, y)
+        values, most = (self._summed(known, y) for known in self._known(digits)), bound()
+        for value in itertools.chain(values, self._across(y) if not digits else ()):
             if decided(value, most) is not None:
                 return value
         if not digits:
@@ -1411,6 +1454,13 @@ class Contours:
         return self._new(
             float_of(y), log_float_of(bound), digits, lambda made: self._summed(made, y)
         )
+
+    def _across(self, y: Number) -> Iterator[arb]:
+        """Yield D(y) = 1 − e^y + e^y D′(−y) by contours that the exchanged pairs have summed."""
+        if (first := self.exchanged) is not None:
+            for known in first.known:
+                with ctx.workprec(known.plan.bits):
+                    yield y().exp() * first._summed(known, lambda: -y()) - y().expm1()
 
     def moment_bound(self, y: Number, bound: Number) -> arb:
         """Enclose D(y) in [0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small.

@@ -107,10 +107,12 @@ class Product:
     def directions(self) -> list[CompositionProfile]:
         """Make the profile in both directions, or in one where a symmetry makes them equal.
 
-        Each has no contour yet.
+        Each has no contour yet; the second one shares those that the first sums.
         """
-        ways = (False,) if self.is_symmetric else (False, True)
-        return [CompositionProfile(self.runs, way) for way in ways]
+        if self.is_symmetric:
+            return [CompositionProfile(self.runs, False)]
+        first = CompositionProfile(self.runs, False, two_ways=True)
+        return [first, CompositionProfile(self.runs, True, first)]
 
     @property
     def size(self) -> int | None:

@@ -63,11 +63,14 @@ _SPARE_DIGITS = 3.0
 class CompositionProfile:
     """The profile D of (P_i, Q_i)^{k_i}, or of all of them exchanged, keeps what it has summed.
 
-    y and ε are in nats, `digits` significant.
+    `first` is the profile of the same runs in the other direction, where that is asked before;
+    `two_ways` says whether both directions are asked. y and ε are in nats, `digits` significant.
     """
 
     pairs: Runs
     reverse: bool
+    first: CompositionProfile | None = None
+    two_ways: bool = False
     #: What proves the last answer; another question changes it.
     proof: Proof = LARGEST_LOSS
 
@@ -101,8 +104,9 @@ class CompositionProfile:
 
     @cached_property
     def contours(self) -> Contours:
-        """The contours of complex orders."""
-        return Contours(self.runs)
+        """The contours, which know those of the other direction."""
+        before = None if self.first is None else self.first.contours
+        return Contours(self.runs, self.two_ways, before)
 
     @cached_property
     def grids(self) -> loss_grids.Grids:

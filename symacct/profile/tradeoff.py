@@ -176,7 +176,7 @@ def _exchanged(way: CompositionProfile, known: list[CompositionProfile]) -> Comp
     for other in known:
         if other.pairs == way.pairs and other.reverse is not way.reverse:
             return other
-    return CompositionProfile(way.pairs, not way.reverse)
+    return CompositionProfile(way.pairs, not way.reverse, way)
 
 
 @within_floats(_BEYOND)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import flint
 import pytest
-from flint import arb
+from flint import arb, fmpq
 
 from symacct import (
     TCDP,
@@ -39,6 +39,7 @@ from symacct.profile.answer import EXACT, profile
 from symacct.profile.contours import Contour, Contours
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
+from symacct.profile.solve import CompositionProfile
 from symacct.testing import UnsoundError, assert_sound
 from tests.support import line_for_any_arithmetic
 from tests.thinning import covering
@@ -276,6 +277,34 @@ def test_what_is_remembered_is_used_and_changes_nothing():
     assert near.epsilon.upper < first.epsilon.lower
     warm.clear()
     assert EXACT.remembered(m, warm._table) is not profile
+
+
+RUNS = {
+    "Gaussian": 5000 * PoissonSubsample(Gaussian(2), "1/100"),
+    "many nodes": 1000 * PoissonSubsample(Gaussian("11/10"), "1/100"),
+    "Laplace": 2000 * PoissonSubsample(Laplace(2), "1/100"),
+    "two kinds": 900 * PoissonSubsample(Laplace(5), "1/10") + 300 * Gaussian(40),
+}
+
+
+@covering()
+@pytest.mark.parametrize("m", RUNS.values(), ids=RUNS)
+@pytest.mark.parametrize("delta", ["1e-6", "1/10"])
+def test_what_one_direction_tells_of_the_other(m, delta):
+    accountant = Accountant(digits=30)
+    found = accountant.epsilon(m, delta, "exact").epsilon
+    first, other = EXACT.remembered(m, accountant._table).directions
+    told = 0
+    for share in ("1/2", "1", "3/2"):
+        y = to_fraction(found.upper) * Fraction(share)
+        for value in other.contours._across(lambda: arb(fmpq(y.numerator, y.denominator))):  # noqa: B023
+            alone = CompositionProfile(other.pairs, True).delta(
+                lambda: arb(fmpq(y.numerator, y.denominator)),  # noqa: B023
+                20,
+            )
+            assert value.overlaps(alone)
+            told += value.rel_accuracy_bits() > 8
+    assert told or first.contours.known[0].plan.across is None
 
 
 @pytest.mark.parametrize(("count", "rate"), [(10**7, "1/100000"), (10**4, "1/1000")])

@@ -75,7 +75,7 @@ def what_a_contour_leaves_out(m):
 
     def contour(reverse=False, **plan):
         made = object.__new__(m.Contour)
-        given = {"c": 1.5, "h": 0.25, "last": last, "lam": 2.25, "taper": None}
+        given = {"c": 1.5, "h": 0.25, "last": last, "lam": 2.25, "across": None, "taper": None}
         vars(made).update(plan=SimpleNamespace(**given | plan), reverse=reverse)
         return made
 
@@ -112,13 +112,14 @@ def what_a_contour_leaves_out(m):
     # What Poisson's summation adds to either side.
     yield contour()._left_alias, 1 / mp.expm1(2 * mp.pi * c / h)
     kept, m.log_chernoff = m.log_chernoff, lambda runs, lam, reverse: arb(lam) / 2 + 3 * reverse
-    for reverse, y, lam in (
-        (False, 0.5, 2.25), (True, -1.0, 2.25), (False, -1.0, 1.75), (False, 0.0, 2.25),
+    for reverse, across, y, lam in (
+        (False, None, 0.5, 2.25), (True, None, -1.0, 2.25), (False, 1.75, 0.5, 2.25),
+        (False, 1.75, -1.0, 1.75), (False, 1.75, 0.0, 2.25),
     ):  # fmt: skip
-        one = contour(reverse, lam=lam)
-        vars(one).update(runs=())
+        one = contour(reverse, across=across)
+        vars(one).update(_aliases={}, runs=())
         truth = lam / mp.mpf(2) + 3 * reverse - mp.log(mp.expm1(2 * mp.pi * (lam - c) / h))
-        yield one._log_right_alias, truth
+        yield one._log_right_alias(lam), truth
         yield one._right_alias(arb(y)), mp.exp(truth - lam * y)
     m.log_chernoff = kept
 
