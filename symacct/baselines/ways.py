@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -23,7 +23,7 @@ from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind, Proof
 from symacct.kernel.node import Node
-from symacct.kernel.operation import Compose, Count
+from symacct.kernel.operation import Compose, terms_of
 from symacct.kernel.sources import SYMACCT
 from symacct.kernel.sums.balls import within_floats
 from symacct.laws import Normal, NormalMixture
@@ -136,7 +136,7 @@ def _guarantee(
 
 def _shortened(node: Node, delta: Fraction) -> _Shortened | None:
     """The expression without parts that together have at most a quarter of δ; None if none is."""
-    terms = list(node.terms.items()) if isinstance(node, Compose) else [(node, 1)]
+    terms = terms_of(node).items()
     allowed = SPENT * delta / max(1, sum(1 for part, _ in terms if _pair_of(part)))
     every: list[tuple[Node, int]] = []
     rare: list[tuple[Fraction, int]] = []
@@ -203,8 +203,7 @@ def _cut_law(law: Law, other: Law, allowed: Fraction) -> tuple[Law, Fraction]:
 
 def _has_rare_parts(node: Node) -> bool:
     """Has the expression a part of normal mixtures, which may have rare components?"""
-    terms: Iterator[Node] = iter(node.terms) if isinstance(node, Compose) else iter((node,))
-    return any(_pair_of(part) for part in terms)
+    return any(map(_pair_of, terms_of(node)))
 
 
 # --- many parts
@@ -240,7 +239,7 @@ def _of_randomizers(
     """ε(δ) or δ(ε) as if it were told whose answer is which, by the randomizers' exact profile."""
     told = (
         {part.mechanism if isinstance(part, Shuffled) else part: count}
-        for part, count in _terms(node).items()
+        for part, count in terms_of(node).items()
     )
     ask = default_accountant().epsilon if asks_epsilon else default_accountant().delta
     inner = ask(Compose(*told), target, "exact", digits=digits)
@@ -252,12 +251,7 @@ def _of_randomizers(
 
 def _is_shuffled(node: Node) -> bool:
     """Are answers of the expression shuffled?"""
-    return any(isinstance(part, Shuffled) for part in _terms(node))
-
-
-def _terms(node: Node) -> Mapping[Node, Count]:
-    """The parts of a composition and how often each runs; of another node itself, once."""
-    return node.terms if isinstance(node, Compose) else {node: 1}
+    return any(isinstance(part, Shuffled) for part in terms_of(node))
 
 
 #: The proof that answers that are shuffled tell no more than the randomizers.

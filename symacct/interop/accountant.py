@@ -39,6 +39,7 @@ from symacct.kernel.errors import (
 )
 from symacct.kernel.exact import INFINITY, Numeric, is_infinite
 from symacct.kernel.node import Node
+from symacct.kernel.operation import terms_of
 from symacct.kernel.parameters import By, delta_or_one, nonnegative, whole
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, SubsampleWithoutReplacement
@@ -233,8 +234,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     @property
     def _hides_nothing(self) -> bool:
         """Was anything composed that tells the dataset?"""
-        node = self._composed
-        return NO_PRIVACY in (node.terms if isinstance(node, Compose) else (node,))
+        return NO_PRIVACY in terms_of(self._composed)
 
     def _has_finite_losses(self) -> bool:
         """Is the curve known to be finite at order 2? Then no loss is infinite.

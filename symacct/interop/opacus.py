@@ -13,6 +13,7 @@ from symacct.kernel import parameters
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Exact, Numeric
 from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import terms_of
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, PoissonSubsample
 
@@ -73,8 +74,7 @@ def to_opacus_history(node: Node) -> list[tuple[float, float, int]]:
     [(2.0, 0.25, 100), (3.0, 1.0, 1)]
     """
     node = as_node(node, "to_opacus_history")
-    terms = node.terms if isinstance(node, Compose) else {node: 1}
-    return [_row(part, count) for part, count in terms.items()]
+    return [_row(part, count) for part, count in terms_of(node).items()]
 
 
 def _row(part: Node, count: object) -> tuple[float, float, int]:

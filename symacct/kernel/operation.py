@@ -223,6 +223,11 @@ class Compose(Operation):
         return Claim(kind, adjacency, ALL_ORDERS, certified=certified)
 
 
+def terms_of(node: Node) -> Mapping[Node, Count]:
+    """The parts of a composition and how often each runs; of any other node itself, once."""
+    return node.terms if isinstance(node, Compose) else {node: 1}
+
+
 def _add_runs(counts: dict[Node, Count], part: object, times: Count, depth: int = 0) -> None:
     """Adds `times` runs of a part to `counts`: of a node, a mapping of counts, or an iterable.
 

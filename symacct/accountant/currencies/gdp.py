@@ -29,7 +29,7 @@ from symacct.kernel.errors import (
 )
 from symacct.kernel.exact import INFINITY, Exact, Numeric, exact
 from symacct.kernel.node import Node, as_node
-from symacct.kernel.operation import Compose
+from symacct.kernel.operation import Compose, terms_of
 from symacct.kernel.parameters import rational
 from symacct.kernel.sources import DRS22, SYMACCT
 from symacct.kernel.sums.balls import ball
@@ -206,8 +206,8 @@ def _claim(node: Node, kind: Kind, *sources: Source) -> Claim:
 
 def _kind(node: Node) -> Kind:
     """Return exact for Gaussian noise, its samples and their sums, else the profile's kind."""
-    parts = node.terms if isinstance(node, Compose) else [node]
-    return Kind.EXACT if all(map(_has_gaussian_tail, parts)) else profile(node).claim.kind
+    has_gaussian_tails = all(map(_has_gaussian_tail, terms_of(node)))
+    return Kind.EXACT if has_gaussian_tails else profile(node).claim.kind
 
 
 def _is_smallest(node: Node) -> bool:

@@ -18,7 +18,7 @@ from symacct.kernel.claims import EITHER
 from symacct.kernel.errors import DomainError, cut
 from symacct.kernel.formula import value_text
 from symacct.kernel.node import Node
-from symacct.kernel.operation import Compose
+from symacct.kernel.operation import Compose, terms_of
 from symacct.mechanisms import (
     ZCDP,
     DistributionPair,
@@ -160,8 +160,8 @@ def parts_of(node: Node) -> list[tuple[Node, int]]:
 
     DomainError for no parts, and for an open count.
     """
-    terms = list(node.terms.items()) if isinstance(node, Compose) else [(node, 1)]
-    counted = [(part, count) for part, count in terms if isinstance(count, int)]
+    terms = terms_of(node)
+    counted = [(part, count) for part, count in terms.items() if isinstance(count, int)]
     if not terms or len(counted) < len(terms):
         raise no_certificate(f"the composition {node!r}")
     return sorted(counted, key=lambda term: written(term[0])[1])
