@@ -94,11 +94,12 @@ class _Schedule:
     is left to the ways after it, so the last one may take all.
     """
 
-    #: The shares of the exact profile, of all Rényi orders, of the exact profile to few digits, and
-    #: of other bounds; what answers last, or must answer, may take all. They divide the time alone:
-    #: each way's answer is proved.
+    #: The shares of the exact profile, of all Rényi orders, of the exact profile asked again, of it
+    #: to few digits, and of other bounds; what answers last, or must answer, may take all. They
+    #: divide the time alone: each way's answer is proved.
     exact: Fraction = Fraction(1, 2)
     by_orders: Fraction = Fraction(1, 2)
+    again: Fraction = Fraction(3, 4)
     roughly: Fraction = Fraction(1, 2)
     other: Fraction = Fraction(3, 4)
     all: Fraction = Fraction(1)
@@ -196,18 +197,21 @@ class _Search(Generic[_T]):
         LimitError where no way refused and none was in time.
         """
         ways = self.ways
-        exact, refusal = self._exactly()
-        is_proved = exact is not None and not ways.against(exact, None)
-        if exact is not None and is_proved and (exact.kind is Kind.EXACT or ways.is_least(exact)):
+        exact, refusal = self._exactly(_SCHEDULE.exact)
+        if exact is not None and self._is_smallest(exact):
             return Best(exact)
         by_orders, order_refusal = None, None
         if exact is None and refusal is None:
             by_few_orders, _ = self._by_few_orders()
             bound = self._less(by_few_orders, self._others(False))
             by_orders, order_refusal = self._attempt(_SCHEDULE.by_orders, ways.by_orders)
-            exact, refusal = self._attempt(_SCHEDULE.roughly, ways.roughly)
+            exact, refusal = self._exactly_again()
+            if exact is not None and self._is_smallest(exact):
+                return Best(exact)
+            if exact is None and refusal is None:
+                exact, refusal = self._attempt(_SCHEDULE.roughly, ways.roughly)
         else:
-            if exact is None or not (is_proved and ways.is_below_orders(exact)):
+            if exact is None or ways.against(exact, None) or not ways.is_below_orders(exact):
                 by_orders, order_refusal = self._by_orders()
             bound = self._others(exact is not None)
         if by_orders is not None:
@@ -234,13 +238,18 @@ class _Search(Generic[_T]):
             smallest = self._less(bound, smallest)
         return smallest
 
-    def _exactly(self) -> tuple[_T | None, SymacctError | None]:
+    def _is_smallest(self, exact: _T) -> bool:
+        """Is nothing smaller than this answer of the exact profile, which has its digits?"""
+        is_true_number = exact.kind is Kind.EXACT or self.ways.is_least(exact)
+        return is_true_number and not self.ways.against(exact, None)
+
+    def _exactly(self, share: Fraction) -> tuple[_T | None, SymacctError | None]:
         """The exact profile's answer to as many digits as time allows, or the error it raised.
 
-        Neither where its time is over before the first digits.
+        The first digits have a share of the time left; neither where it is over before them.
         """
         first, *further = self.ways.exact
-        answer, refusal = self._attempt(_SCHEDULE.exact, first)
+        answer, refusal = self._attempt(share, first)
         for to_more_digits in further:
             if answer is None or self.ways.is_least(answer):
                 break
@@ -251,6 +260,15 @@ class _Search(Generic[_T]):
                 break
             answer = better
         return answer, refusal
+
+    def _exactly_again(self) -> tuple[_T | None, SymacctError | None]:
+        """The exact profile's answer, or its error, in more time than it had; neither for less.
+
+        What needs more than its share ends early, so that the others may leave more than it had.
+        """
+        if self.budget.remaining() <= _SCHEDULE.exact * limits.current().seconds:
+            return None, None
+        return self._exactly(_SCHEDULE.again)
 
     def _by_orders(self) -> tuple[_T | None, SymacctError | None]:
         """The answer by Rényi orders, or by a few of them where all are out of time."""

@@ -38,7 +38,7 @@ from symacct import (
 from symacct.cli import main
 from symacct.kernel.accountant import against, asked_of
 from symacct.kernel.claims import Relation
-from symacct.kernel.deadline import OutOfTimeError
+from symacct.kernel.deadline import OutOfTimeError, remaining
 from symacct.kernel.optimal_order import BestOrder
 from symacct.papers.report import PrivacyReport
 from symacct.profile.answer import Exact, profile
@@ -284,6 +284,23 @@ def test_what_is_late_by_all_orders_is_had_by_a_few_of_them(monkeypatch):
     assert least.epsilon.upper < found.epsilon.upper < 1.1 * least.epsilon.upper
     assert not found.optimal
     assert "may prove a smaller ε" in found.note
+
+
+def test_the_true_number_is_asked_for_again_in_what_others_leave(monkeypatch):
+    """As it ends early if it needs more than its share, which the others may not need."""
+    given, true = [], Exact.guarantee
+
+    def too_much_at_first(*question):
+        given.append(remaining())
+        if len(given) == 1:
+            raise OutOfTimeError
+        return true(*question)
+
+    monkeypatch.setattr(Exact, "guarantee", too_much_at_first)
+    m = 100 * PoissonSubsample(Gaussian(2), "1/100")
+    found = Accountant(4).epsilon(m, "1e-5")
+    assert given[0] < 2.5 < given[1]
+    assert (found.conversion, found.kind, found.note) == ("exact", Kind.EXACT, "")
 
 
 def test_best_is_certified_or_refused():
