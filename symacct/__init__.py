@@ -347,8 +347,8 @@ _ROOMS = {
 }
 #: Where all other names are: leaves, operations, their text.
 _OPEN = ("mechanisms", "operations", "text")
-_LATER = {name: room for room, names in _ROOMS.items() for name in names}
-_NAMED = {module.rpartition(".")[2]: module for module in _MODULES}
+_LATER = {name: room for room, names in _ROOMS.items() for name in names}  # name ↦ its room
+_NAMED = {module.rpartition(".")[2]: module for module in _MODULES}  # name ↦ its module
 
 
 def __getattr__(name: str) -> Any:

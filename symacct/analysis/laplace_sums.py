@@ -352,8 +352,8 @@ def _beyond(plan: Plan, bound: Bound, theta: arb) -> arb:
 _LINE_BITS = 128
 #: The line's sum has so many bits beyond what its cancellation loses; of fewer its ball is wider.
 _LINE_GUARD_BITS = 40
-#: Nodes that are one polynomial, whose balls grow by √2 at each of its steps. It costs time: the
-#: bits that this loses are added.
+#: Nodes that are one polynomial. It costs time: half a bit is lost for each, and added, as a turned
+#: box grows by √2.
 _BLOCK_NODES = 32
 #: A place is taken by this factor farther than where the rest is small. The rest is bounded anew
 #: there, so no proof needs it.

@@ -366,8 +366,8 @@ class Lognormal:
 #: Multiples of the saddle that a hyperbola's μ may be. The one of the fewest nodes is taken: it
 #: saves time.
 _SADDLE_SCALES = [0.6, 1.0, 1.6, 2.5]
-#: Angles in radians of the left and of the right edge of a strip, of which pairs are tried. Each
-#: pair has its proved error; the best one saves time.
+#: Angles in radians of the left edge of a strip, from 0 on, and of the right one, below 0, rising.
+#: Of these pairs are tried, each with its proved error; the best one saves time.
 _LEFT = np.array([0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.2])
 _RIGHT = np.array([-0.7, -0.5, -0.35, -0.2, -0.1])
 #: The θ at which the integrand is looked at in float64 go up to the first by the second.
@@ -498,7 +498,7 @@ def _log_sizes(
 
 #: The widest angle of a strip in radians that no y turns away, below π/2. Wider ones have no bound.
 _WIDEST_ANGLE = 1.5
-#: The shares of it, and of the largest y, that are tried. The best one saves time.
+#: The shares of it, and of the largest y, that are tried, up to 1. The best one saves time.
 _STRIP_SHARES = np.linspace(0.02, 1.0, 50)
 #: Points of the sum; more are refused by PrecisionError. They take some seconds.
 _MOST_NODES = 20_000
@@ -672,7 +672,7 @@ _PIECE_LENGTH = 0.1
 #: sharply.
 _SIDE_PIECES = 4
 #: Nats that a piece's bound may be above its middle's, else it is halved. A smaller slack takes
-#: longer, and bounds the error more sharply.
+#: longer, and bounds the error more sharply. φ at a node has as many to spare, which steers.
 _SLACK_NATS = 2.0
 #: Halvings of a piece, after which its bound is taken as it is. More take longer, and bound the
 #: error more sharply.

@@ -23,8 +23,8 @@ from symacct.kernel.sums.balls import ball, steered_by_floats, to_relative_accur
 
 #: The widest θ in radians, below π. The proof needs that; a narrower one takes more nodes.
 _WIDEST_ANGLE = 2.8
-#: The shares of the widest height d that are tried, for the fewest nodes. Each has its proved
-#: error; more save time.
+#: The shares of the widest height d that are tried, for the fewest nodes. Each share up to 1 has
+#: its proved error; more save time.
 _HEIGHT_SHARES = (1.0, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05)
 #: Nats by which each error is aimed below 2^−bits; bounds do not rest on it.
 _SPARE_NATS = 12

@@ -762,13 +762,13 @@ class GaussianChi:
 
 # Costs are measured in trapezoidal nodes, each a logarithm and an exponential, at 60 to 4,000 bits.
 # They choose between proved ways.
-#: What a sum by trapezoids costs before its first node.
+#: What a sum by trapezoids costs before its first node, in nodes.
 _TRAPEZOID_START_COST = 40
-#: What an erfc of the series costs.
+#: What an erfc of the series costs, in nodes.
 _ERFC_COST = 4.5
 #: Bits at which a node by a square root costs half of one by a logarithm.
 _ROOT_BITS = 500
-#: What a term of the binomial sum costs.
+#: What a term of the binomial sum costs, in nodes.
 _BINOMIAL_COST = 0.4
 #: Nats between A_α − 1 at the ends of an interval of orders, up to which one grid serves both. It
 #: steers.

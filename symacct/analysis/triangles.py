@@ -393,7 +393,8 @@ _BOUND_BITS = 64
 _MOST_PLANE_NODES = 500_000
 #: Nodes times the square of their bits, some ten seconds; more is refused by LimitError.
 _MOST_PLANE_WORK = 2**36
-#: Bits for which a sum in float64 has its nodes: a few less than float64 has. They steer.
+#: Bits for which a sum in float64 has its nodes: a few less than float64 has. They steer, and
+#: answers of the engine float64 rest on them, without a proof.
 _FLOAT_BITS = 46
 #: The widest angle of a strip in radians, below π, where m and n may vanish. A wider one has no
 #: bound.

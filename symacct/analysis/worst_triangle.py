@@ -108,8 +108,8 @@ class EquilateralSearch:
 #: The numbers of both searches, which no bound rests on.
 _SEARCH, _EQUILATERAL = TriangleSearch(), EquilateralSearch()
 _ZERO = Fraction(0)
-#: Shares of G − 1 by which the maximum may exceed the larger end; the last is proved for all.
-#: Smaller ones are sharper, and take longer to prove.
+#: Shares of G − 1 by which the maximum may exceed the larger end, rising: all but the last are
+#: proved at each order, and smaller ones are sharper. Lemma half-share rests on the last.
 SHARES = (Fraction(1, 1000), Fraction(1, 50), Fraction(3, 20), Fraction(1, 2))
 
 

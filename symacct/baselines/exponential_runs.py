@@ -36,7 +36,7 @@ _NAME = "exponential mechanisms, chosen beforehand"
 _MOST_RUNS = 1000
 #: The ε of one run lies between these, in nats, so that floats can steer.
 _SMALLEST_RANGE, _LARGEST_RANGE = Fraction(1, 10**9), 100
-_PLACE = SYMACCT.at("docs/proofs/selection.md, fixed-choices")
+_PLACE = SYMACCT.at("docs/proofs/selection.md, fixed-choices")  # of the proof, which answers cite
 
 
 def exponential_runs(epsilon: Numeric, each: Numeric, runs: Numeric, digits: int = 10) -> Baseline:

@@ -37,7 +37,7 @@ _SYMBOL = re.compile(r"Symbol\('([^\W\d]\w*)'[^()]*\)")
 #: The float64 next to 1 and to 2 between them. The range of α in code of orders between 1 and 2
 #: rests on both.
 _ABOVE_ONE, _BELOW_TWO = math.nextafter(1.0, 2.0), math.nextafter(2.0, 1.0)
-ALPHA = Var("alpha")
+ALPHA = Var("alpha")  # the order in traced code
 
 #: These classes of orders decide which theorem speaks of an order. Each has an order that stands
 #: for it, and α as it is traced there.

@@ -26,7 +26,7 @@ from symacct.kernel.claims import Kind
 SUM, PRODUCT, UNARY, ATOM = 1, 2, 3, 4
 #: These operations are written by a sign between their arguments.
 INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
-INDENT = "    "
+INDENT = "    "  # a level of the code that is written
 
 #: One formula may serve these classes of orders together, by the name of their union.
 _UNIONS = {("whole", "below_two", "above_two"): "finite", ("below_two", "above_two"): "fractional"}

@@ -16,7 +16,7 @@ from symacct.kernel.exact import sympy
 from symacct.kernel.node import Node
 from symacct.operations import Compose
 
-#: A grid of whole numbers as text, LOW..HIGH.
+#: A grid as text: whole numbers LOW..HIGH, or LOW:HIGH, LOW:HIGH:COUNT and LOW:HIGH:COUNT:log.
 _WHOLE = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _SPACED = re.compile(r"([^:]+):([^:]+)(?::(\d+)(:log)?)?", re.ASCII)
 #: A grid whose text counts no values has this many, or one more where they are evenly spaced.

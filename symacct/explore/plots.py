@@ -208,7 +208,8 @@ def _drawn(record: dict[str, Any]) -> float:
 # Axes that read well, a style for each kind of statement.
 
 #: The colours are Okabe and Ito's, which every eye tells apart, neighbours in the list also in
-#: grey. Curves also differ in the sign of an exact curve, and in how the sign of a bound is filled.
+#: grey. Curves also differ in the sign of an exact curve, and in how the sign of a bound is filled:
+#: there are as many of each.
 _COLOURS = ("#0072B2", "#E69F00", "#000000", "#D55E00", "#56B4E9", "#009E73")
 _SIGNS = ("", "o", "s", "D", "P", "*")
 _FILLS = ("full", "none", "left", "top", "right", "bottom")
@@ -618,7 +619,8 @@ _LANDMARKS = {
 }
 #: This matches numbers and symbols as Python writes them; a picture shows them without quotes.
 _QUOTED = re.compile(r"Symbol\('(\w+)'[^()]*\)|'([^']*)'")
-_BEST = r"best order at $\delta$ = 1e-5"
+_BEST = r"best order at $\delta$ = 1e-5"  # the words at its landmark
+#: The names of axes: of the order and its curve, of a parameter, of what a sweep asks.
 _ORDER, _CURVE = r"order $\alpha$", r"$\epsilon(\alpha)$"
 _AXIS_NAMES = {name: rf"$\{name}$" for name in ("sigma", "gamma", "delta", "epsilon")}
 _AXIS_NAMES["alpha"] = _ORDER

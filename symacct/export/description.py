@@ -199,8 +199,8 @@ def _law(law: Law) -> str:
 
 #: The ends of a range, as words write them.
 _END = {"-inf": "−∞", "inf": "∞"}
-_LETTERS = {"eta": "η", "gamma": "γ", "sigma": "σ", "theta": "θ"}
-_LAWS = {"Truncated Negative Binomial": "truncated negative binomial"}
+_LETTERS = {"eta": "η", "gamma": "γ", "sigma": "σ", "theta": "θ"}  # a law's parameters, in words
+_LAWS = {"Truncated Negative Binomial": "truncated negative binomial"}  # names that are no person's
 
 
 def _table(rows: tuple[object, ...]) -> str:

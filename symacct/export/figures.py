@@ -28,6 +28,7 @@ FORMATS = ("pgf", "pdf", "png", "svg")
 _MOST_TICKS = 10
 #: A pgf file needs this command, which matplotlib expects of the document.
 _DEFAULT_FONT = b"\\providecommand{\\mathdefault}[1]{#1}\n"
+#: The end of an error where LaTeX is missing.
 _NEEDED = (
     "which matplotlib measures a pgf figure's text with; install Debian's "
     "texlive-latex-recommended and texlive-pictures, or save as .pdf"

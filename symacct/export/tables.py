@@ -25,6 +25,7 @@ from symacct.kernel.theorem_registry import all_named
 
 #: This matches a decimal as it is printed: its whole part, decimals, sign and exponent.
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:e(-?)(\d+))?")
+#: Headers that are formulas, in LaTeX.
 _FORMULAS = {"ε(α)": r"$\epsilon(\alpha)$"}
 #: A cell shows this where a theorem says nothing at an order.
 NOTHING = "--"

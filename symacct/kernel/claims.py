@@ -250,7 +250,7 @@ class Orders:
         return f"{sort} orders ${comparison} {self.first}$" + (" and $∞$" if self.infinite else "")
 
 
-#: The real orders from 1 on, and ∞.
+#: Orders from 1 on: all with ∞, without it, above 1, the whole ones from 2 on; ∞ alone; by name.
 ALL_ORDERS = Orders()
 FINITE_ORDERS = Orders(infinite=False)
 ABOVE_ONE = Orders(above=True, infinite=False)

@@ -282,7 +282,7 @@ def no_larger_at_one(best: Guarantee, search: BestOrder) -> Guarantee:
 #: Bits up to which the probability that nothing fails is computed as a fraction; the power of a
 #: longer one costs more than the balls that stand for it. It costs time alone.
 _MOST_FRACTION_BITS = 4096
-#: The proof of what a mechanism costs that may fail.
+#: The proofs of what a mechanism costs that may fail: by itself, and below another operation.
 _PROOF = Proof("FAILING", SYMACCT.at("docs/proofs/conversions.md, failing"))
 FAILING_BELOW = Proof("FAILING-BELOW", SYMACCT.at("docs/proofs/conversions.md, failing-below"))
 #: The most bits of a δ that the rest is asked for exactly. A longer one would slow down each

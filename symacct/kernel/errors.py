@@ -36,7 +36,7 @@ _FLOAT_BITS = 53
 #: Binary places up to which a fraction may have been stated by hand, as 0.375 has three. Only
 #: messages rest on it.
 _STATED_PLACES = 40
-_SHORT = reprlib.Repr()
+_SHORT = reprlib.Repr()  # writes what `echo` shows of objects
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = _SHOWN_LENGTH
 #: Packages whose frames a notebook leaves out, because they say nothing about the user's call.
 _INSIDE = {"symacct", "mpmath", "contextlib", "IPython"}

@@ -39,7 +39,8 @@ from symacct.kernel.theorem_registry import Theorem
 # --- the curve of a node
 
 #: The number of orders beyond the largest one asked to which a run of cheap moments is computed,
-#: because a search over whole orders asks for those next to each other. It costs time alone.
+#: because a search over whole orders asks for those next to each other. It costs time, and each is
+#: an oracle call.
 _EXTRA_ORDERS = 3
 
 

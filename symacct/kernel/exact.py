@@ -91,7 +91,7 @@ _Rational = TypeVar("_Rational", int, Fraction)
 _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
 #: No space is given back: of two runs of them each could take what the other leaves.
 _RATIONAL = re.compile(rf"\s*+([+-]?)\s*+{_DECIMAL}\s*+(?:/\s*+{_DECIMAL}\s*+)?", re.ASCII)
-_INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
+_INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})  # in small letters
 #: Bits of the mantissa of a float64. A SymPy Float of this precision is taken for a double, and
 #: read as the decimal that was typed: the values of formulas rest on it.
 _FLOAT_BITS = 53

@@ -152,7 +152,7 @@ def parse_formula(text: str, symbol: sympy.Symbol, more: Iterable[str] = ()) -> 
     return exact.expression(reader.whole())
 
 
-#: The bracket that closes each one.
+#: The bracket that closes each one, and that opens it.
 _CLOSING = {"(": ")", "[": "]"}
 _OPENING = {")": "(", "]": "["}
 

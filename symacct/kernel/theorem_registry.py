@@ -210,6 +210,7 @@ ANY_VALUE = range(10**9)
 STATUSES = (PROVED, "conjecture", "approximation", REFUTED)
 #: The end of an error about a theorem's name: what the name has to be.
 LISTED = "a name that theorems lists, such as ZW19-T5"
+#: What to write for a theorem's status.
 STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
 
 
@@ -246,7 +247,7 @@ _NEEDED = {
     ),
     "status": Needed(STATUS_REMEDY, str, partial(parameters.one_of, name="status", names=STATUSES)),
 }
-#: What an error proposes for each statement of a theorem that is missing.
+#: What an error proposes for each statement of a theorem that is missing; the type it has to have.
 _REMEDIES = {name: needed.remedy for name, needed in _NEEDED.items()}
 _TYPES = {name: needed.type for name, needed in _NEEDED.items()}
 

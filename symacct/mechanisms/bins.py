@@ -35,9 +35,11 @@ _LAST_ORDER = 40
 #: Products of balls for all moments of one ring, about a tenth of a second. More take longer, and
 #: may bound more sharply.
 _MOST_PRODUCTS = 150_000
-#: The largest reach of a ring, beyond which few orders are within these products. It costs time.
+#: The largest reach of a ring, beyond which few orders are within these products. A longer one
+#: takes longer, and may bound more sharply.
 _LONGEST_REACH = 8
-#: A ring that has no moment of this order within these products is not summed. It costs time.
+#: A ring that has no moment of this order within these products is not summed. It saves time, and
+#: may miss a sharper bound.
 _FIRST_LAST_ORDER = 4
 #: Bits of a moment beyond those of its logarithm, for the roundings of its sum. Of fewer the ball
 #: is wider.

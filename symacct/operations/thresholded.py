@@ -43,6 +43,7 @@ _NO_BITS = 4096
 #: What of a tail is not summed is a share of at most 2^−_REST_BITS of it. It is bounded, and added.
 #: It has to be more than `_DIGITS` in bits, or no chance has its digits and all are taken for 1.
 _REST_BITS = 160
+#: What is assumed, with the values of the arguments.
 _PREMISE = (
     "each user has at most {keys} and adds at most {contribution} to the sum of each, in absolute "
     "value; each sum has noise of its own; the sum of a key that some user has is released if with "

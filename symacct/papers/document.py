@@ -34,7 +34,7 @@ _BASE: tuple[str, ...] = ("amsmath",)
 #: Its tables need these as well.
 PACKAGES = (*_BASE, "booktabs", "siunitx")
 
-#: The title's words for a curve.
+#: The title of a document about a curve, and of one about a number.
 _OF_CURVE = r"R\'enyi differential privacy of a mechanism $\mathcal{M}$"
 _OF_NUMBER = r"Differential privacy of a mechanism $\mathcal{M}$"
 #: The table has these orders where neither orders nor a δ are given.

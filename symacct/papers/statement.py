@@ -94,10 +94,11 @@ _HASH_DIGITS = 12
 _CITED = re.compile(r"\[@([\w.:-]+)\]")
 #: These works define DP-SGD and differential privacy; the number does not rest on them.
 DEFINING = ("ACG16", "DKM06")
+#: The sentence that cites them.
 _DEFINED = "DP-SGD is described in [@{}], and ($ε$, $δ$)-differential privacy in [@{}].".format(
     *DEFINING
 )
-#: The form of one sentence.
+#: The form of one sentence; all forms.
 SHORT = "short"
 FORMS = (*description.FORMS, SHORT)
 

@@ -363,8 +363,8 @@ _ELLIPSE = rounded_down(1 / _WIDE + math.sqrt(1 + _WIDE**-2))
 #: An exponent grows by at most so many nats in the disc about c+iT. It steers the disc, in which
 #: all is bounded.
 _MOST_GROWTH_IN_DISC = 12.0
-#: The height of the ellipse is chosen from these shares of c. Each has its bound; more of them save
-#: nodes.
+#: The height of the ellipse is chosen from these shares of c. Each share below 1 has its bound;
+#: more of them save nodes.
 _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]
 
 

@@ -394,7 +394,7 @@ class BoundedOneWay(OneWay):
 
 #: One loss that is made of several products has the last of these types that one of them asks for.
 _WIDER: list[type[Product]] = [Pair, Family, OneWay]
-#: It is of these types if one of the products may exceed the curve.
+#: The types in their place if one of the products may exceed the curve: else bounds would be exact.
 _BOUNDED: dict[type[Product], type[Product]] = {
     Pair: BoundedPair,
     Family: ChosenRuns,

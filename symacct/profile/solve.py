@@ -51,8 +51,8 @@ _TOGETHER = 50
 #: Where they are too few, the ball is wider.
 _DIGIT, _SPARE_BITS = 3.33, 64
 #: At so many bits an ε that is not told from the largest loss is answered by an enclosure that
-#: holds either way. A largest loss of 1e-300 takes 1000 bits; more are spent on no law that is met
-#: in practice. It costs time alone.
+#: holds either way, of whatever digits. A largest loss of 1e-300 takes 1000 bits; more are spent on
+#: no law that is met in practice. It costs time.
 _TIE_BITS = 4096
 #: A sum over outcomes asks values of so many digits more than its own. Where they are too few, the
 #: ball is wider.

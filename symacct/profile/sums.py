@@ -244,8 +244,8 @@ def _gathered(weights: list[arb], losses: list[arb], line: OrderLine, cells: Cel
 #: A tail is walked by so many steps at most; then F(a) is its bound. More take longer, and bound a
 #: slow tail.
 _MOST_STEPS = 1200
-#: A walk is for a goal from which so many steps are foreseen: each takes a sum over all nodes. It
-#: costs time: a goal that is not met is raised.
+#: A goal is walked to if at most so many steps are foreseen, each a sum over all nodes; else it is
+#: raised. More take longer, and bound more sharply.
 _FORESEEN_STEPS = 200
 #: A bound may be e^{f/20} times the value at the start, f the nats that |F| has fallen there. A
 #: larger divisor bounds more sharply, and takes longer.

@@ -42,7 +42,7 @@ _SPARE_BITS = 24
 #: cost time.
 _MOST_POINTS, _MOST_OCTAVES = 400, 2**18
 #: Two ends are as near as balls tell where they are so many radii apart. The search ends there, and
-#: the answer is the ball of both: it costs time alone.
+#: the answer is the ball of both: a larger number saves time, and widens it.
 _RADII_APART = 4
 #: From so many points on every other one halves a cell: where H bends, lines are slow. It steers.
 _POINTS_BEFORE_HALVING = 40

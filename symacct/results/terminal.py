@@ -23,7 +23,7 @@ _PIPED_COLUMNS = 100
 _MOST_COLUMNS = 10_000
 #: A table with a cell of more lines than these is printed as lists, which read better.
 _MOST_CELL_LINES = 4
-_INDENT = "  "
+_INDENT = "  "  # before each row of a list
 
 
 def console() -> Console:

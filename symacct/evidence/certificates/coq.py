@@ -68,7 +68,7 @@ _LEAVES: dict[type[Node], CoqLeaf] = {
 }
 #: What stands for an expression that is no leaf.
 _OTHER = CoqLeaf("", (), at_real_orders=False)
-_KNOWN = ", ".join(kind.__name__ for kind in _LEAVES)
+_KNOWN = ", ".join(kind.__name__ for kind in _LEAVES)  # as messages list them
 
 
 def none_yet(what: str, remedy: str) -> DomainError:
@@ -251,10 +251,12 @@ LONGEST_SUM = 256
 #: Integrals of up to this relative width in bits are found with the processor's own numbers. It
 #: costs time alone: wider ones take Coq's own numbers.
 _DOUBLE_BITS = 42
+#: The comment of a file whose theorem has the premise that papers' theorems hold.
 _ON_PAPERS = """It rests on the theorems of papers that [published] in coq/Published.v lists, and on
    the axioms of Coq's real numbers and machine integers."""
 #: The comment of a file whose theorem needs no premise.
 _ON_NOTHING = """It rests on nothing but the axioms of Coq's real numbers and machine integers."""
+#: The text that every Coq file begins with.
 _HEAD = """\
 (* {mechanism}
 

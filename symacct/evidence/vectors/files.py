@@ -43,6 +43,7 @@ _DOUBLE = {
 }
 #: The JSON schema of an end of thirty digits.
 _END = {"type": "string", "pattern": "^(0|\\d\\.\\d{29}e-?\\d+)$"}
+#: The JSON schema of a mechanism, its sampling and its number of runs.
 _PART = {
     "type": "object",
     "properties": {
@@ -85,6 +86,7 @@ _QUESTION = {
 }
 #: The JSON schema of a text.
 _TEXT = {"type": "string"}
+#: The JSON schema of a file of vectors.
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "symacct's test vectors",
@@ -152,6 +154,7 @@ FILES: dict[str, tuple[str, tuple[Recipe, ...]]] = {
 }
 #: The file with the SHA-256 of all others.
 _SUMS = "SHA256SUMS"
+#: What a file says of how its numbers were computed.
 _METHOD = (
     "Ball arithmetic (Arb), refined until the number lies strictly between two neighbouring "
     "decimals of thirty digits, which are `lower` and `upper`; one that is such a decimal lies "

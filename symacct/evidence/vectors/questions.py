@@ -142,7 +142,7 @@ _SAMPLED = {
 }
 #: Noise whose scale is drawn between these powers of ten is so wide that little is left of ε.
 _WIDE = {"gaussian": ("sigma", 100, 150), "laplace": ("b", 20, 140)}
-_HAS_SENSITIVITY = ("gaussian", "laplace", "discrete_gaussian")
+_HAS_SENSITIVITY = ("gaussian", "laplace", "discrete_gaussian")  # mechanisms with a sensitivity
 
 
 def _ask(base: Base, order: str, relation: str = "either") -> Callable[[Chance], Drawn]:
@@ -301,6 +301,7 @@ DELTAS: dict[str, Target] = {
     "": lambda chance: {"delta": chance.scale(-10, -3)},
     "small delta": lambda chance: {"delta": chance.scale(-60, -12)},
 }
+#: This gives ε = 0.
 ZERO: dict[str, Target] = {"epsilon 0": lambda chance: {"epsilon": 0.0}}
 
 

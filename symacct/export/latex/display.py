@@ -31,6 +31,7 @@ _TEXT_WIDTH = 66
 
 #: A display without an order is at whole orders, at the real ones between, and at ∞.
 _ALL_ORDERS = (WHOLE, REAL, INFINITY)
+#: The sign between a curve and its formula.
 _RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq", Kind.NEITHER: r"\approx"}
 
 

@@ -68,10 +68,11 @@ _STICK = (
     r"&= \mathrm{E}_{A}\bigl[ \max\{0,\, 1 - e^{\varepsilon - L}\} \bigr], "
     r"\quad L = \log \frac{dA}{dB}",
 )
-#: The line that says what L is of a product.
+#: Words at a formula's lines: what L is of a product, which ε is meant, what outcomes are in.
 _SUMMED = r"&\quad \text{(of products, $L$ is the sum of the factors' independent losses)}"
 _LEAST = r" \quad \text{(the least such $\varepsilon$, rounded up)}"
 _UNITS = r"&\quad \text{(outcomes in units of the sensitivity)}"
+#: δ(ε) of Gaussian noise, μ the sensitivity over σ.
 _GAUSSIAN = (
     r"\Phi\left( \frac{\mu}{2} - \frac{\varepsilon}{\mu} \right) - e^{\varepsilon} \, "
     r"\Phi\left( -\frac{\mu}{2} - \frac{\varepsilon}{\mu} \right)"
@@ -83,6 +84,7 @@ _LEAST_MOMENT = (
 )
 #: This letter is the δ of what is left of a mechanism that may fail.
 _OF_REST = r"\delta_{0}"
+#: The line that says what Φ is.
 _PHI = r"\Phi(t) &= \frac{1}{\sqrt{2 \pi}} \int_{-\infty}^{t} e^{-z^{2}/2} \, dz"
 
 

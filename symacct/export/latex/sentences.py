@@ -54,10 +54,12 @@ _ESCAPED = {
 }
 #: A part of a name: letters, or digits.
 _PART = re.compile(r"[A-Za-z]+|\d+")
+#: A formula without braces, one inside of them: c a command, a any other sign, with scripts.
 _NAME = re.compile(r"(?:c*a(?:_a(?:\^a)?|\^a(?:_a)?)?)*")
 _GROUP = re.compile(rf"\{{{_NAME.pattern}\}}")
 #: Braces in a user's name of a symbol are nested at most this deep.
 _DEEPEST = 20
+#: The pieces of any LaTeX, and those that a user's name may have.
 _ANY_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\[ ,;:!]|[{}^_]|[A-Za-z0-9 .,:;+\-=()|*/]", re.ASCII)
 
@@ -225,16 +227,17 @@ _SIGNS = {
 }
 #: Functions that are written upright in mathematics.
 _FUNCTIONS = ("log", "min", "max", "exp")
-_NUMBER = r"\d[\d.]*e-?\d+"
+_NUMBER = r"\d[\d.]*e-?\d+"  # with an exponent
+#: The pieces of a text that are written one by one as mathematics.
 _PIECE = re.compile(
     rf"{_NUMBER}|(?<![\^_])[A-Za-z]+|{'|'.join(map(re.escape, _SIGNS))}|.", re.DOTALL
 )
 #: Signs that need no command.
 _PLAIN = re.compile(r"[A-Za-z0-9 +\-*/=<>()\[\],.;:|!^_]")
 _SPACE = re.compile(r"(?<=[A-Za-z]) (?=[()\],}^_])")  # that no command needs behind it
-_OF_WORDS = re.compile(r"\{\\ensuremath\{(.*)\}\}")
-_LETTER = re.compile(r"\{\\ensuremath\{(\\[a-zA-Z]+)\}\}")
-_SCRIPTS = {"<super>": "^", "<sub>": "_"}
+_OF_WORDS = re.compile(r"\{\\ensuremath\{(.*)\}\}")  # a formula among words
+_LETTER = re.compile(r"\{\\ensuremath\{(\\[a-zA-Z]+)\}\}")  # one letter among words
+_SCRIPTS = {"<super>": "^", "<sub>": "_"}  # Unicode's sort of a sign ↦ its script
 
 
 @cache

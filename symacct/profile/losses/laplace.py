@@ -53,8 +53,8 @@ else:  # a question of noise on all of the data needs neither
 
 #: Moments that steer are summed over so many of Gauss's nodes on [0, s].
 _STEERING_POINTS = 96
-#: The ellipse about [0, s] is chosen from these, each by its half axes' sum over s/2. Each has its
-#: bound; the best one saves nodes.
+#: The ellipse about [0, s] is chosen from these, which rise from above 1, each by its half axes'
+#: sum over s/2. Each has its bound; the best one saves nodes.
 _ELLIPSES = np.geomspace(1.02, 60.0, 60)
 #: Orders z with |Re z − ½| at most this are summed, as the closed form of F cancels near z = ½.
 #: Both are enclosures: the closed form's ball is wider there.

@@ -47,8 +47,8 @@ _RATIO_OF_ONE_DECAY = 1 + 2.0**-6
 _RATIO_OF_ONE_GRID = 2.0
 #: So many nodes of a line are interpolated by one product of matrices. It costs memory alone.
 _ROWS = 256
-#: A strip's height is chosen from these shares of the highest one. Each has its bound; the best one
-#: saves nodes.
+#: A strip's height is chosen from these shares of the highest one. Each share up to 1 has its
+#: bound; the best one saves nodes.
 _MANY_SHARES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
 #: A strip may end so much farther in Z, a standard normal, than where nodes are small. What is
 #: beyond is bounded.

@@ -37,8 +37,8 @@ _STEERING_STEP, _STEERING_REACH = 1 / 16, 12.0
 #: A bound over x is taken on cells of this length in deviations, at their ends. Shorter ones are
 #: sharper, and take longer.
 _CELL = 1 / 8
-#: A line Im x = η is tried at these shares of the highest one. Each has its bound; the best one is
-#: taken.
+#: A line Im x = η is tried at these shares of the highest one. Each share up to 1 has its bound;
+#: the best one is taken.
 _SHARES = np.array([0.003, 0.01, 0.03, 0.06, 0.1, 0.16, 0.24, 0.34, 0.46, 0.6, 0.75])
 #: The highest line turns the farthest means against each other by this angle in radians: at π the
 #: laws may have zeros between, and the bound by cos fails.

@@ -40,8 +40,8 @@ else:  # which grids, printers and compositions of many different noises read
 # R has zeros only at Im w = π mod 2π, so the line of integration may be moved to any Im x = η,
 # 0 <= η < πσ² (docs/proofs/losses.md, Lemma gaussian-decay).
 
-#: Amplitudes of a taper are bounded on a line of this angle at most, in radians below π/2. Each
-#: angle has its bound.
+#: Amplitudes of a taper are bounded on a line of this angle at most, in radians. Each angle below
+#: π/2 has its bound; a larger one is unsound.
 _SLOW_ANGLE = 1.45
 #: log R is bounded by so many chords up to an order that is far above the last node. More are
 #: sharper, and take longer.
@@ -349,14 +349,15 @@ def log_shrink(a: float, angle: float, log_rest: float) -> float:
 
 #: Bounds are worked out at this many bits; of fewer they are wider.
 _BITS = 64
-#: A strip's angle is chosen from these shares of π, and some nearer to it. Each has its bound; the
-#: best one is taken.
+#: A strip's angle is chosen from these shares of π, and some nearer to it. Each share below 1 has
+#: its bound; the best one is taken.
 _SHARES = [0.004, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7]
 _LINE_ANGLES = np.array([*_SHARES, 0.8, 0.9, 0.95, 0.98, 0.995])[:, None] * math.pi
 #: Places beside 0, where arg R_θ rises fast for θ near π. Chords between them are bounds: more are
 #: sharper.
 _NEAR_0 = [0.03, 0.1, 0.25, 0.5]
-#: An edge of a strip is bounded between these places v = log(γe^w/(1−γ)). More are a nearer bound.
+#: An edge of a strip is bounded between these rising places v = log(γe^w/(1−γ)), 0 among them. More
+#: are a nearer bound.
 _PLACES = np.array(
     [*np.arange(-18.0, -0.5, 0.5), *(-v for v in _NEAR_0[::-1]), 0.0, *_NEAR_0, 1.0, 2.0, 4.0]
 )
@@ -517,11 +518,11 @@ def _rise(frame: SampledFrame, theta: arb, u: arb, following: list[arb], t: floa
 # line of integration may be moved to any Im x = η, 0 <= η < πσ² (docs/proofs/losses.md, Lemma
 # gaussian-decay).
 
-#: The angle θ of `decay` is chosen from these, in radians below π/2. Each has its bound; the best
-#: one is taken.
+#: The angle θ of `decay` is chosen from these, in radians, the largest of all last. Each below π/2
+#: has its bound; the best one is taken.
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
-#: The angle θ of `decay` is chosen besides from these multiples of the likely best angle. Each has
-#: its bound; the best one is taken.
+#: The angle θ of `decay` is chosen besides from these multiples of the likely best angle, up to the
+#: last of `_ANGLES`. Each has its bound; the best one is taken.
 _MULTIPLES_OF_ANGLE = np.array([0.5, 0.75, 1.0, 1.4, 2.0])
 #: Sums that steer go so many deviations beyond the peaks. It steers.
 _STEERING_REACH = 8.0

@@ -37,9 +37,9 @@ from symacct.theory.amplification.shuffled import (
 
 #: By how much counts are moved: not at all of at most 500 people, and more of many pairs. Both laws
 #: tell more than the truth, and so are sound: the coarser is quicker, and its ε larger.
-_FINE, _COARSE = Steps(500, 0.5), Steps(30, 2.0)
+_FINE, _COARSE = Steps(few=500, deviations=0.5), Steps(few=30, deviations=2.0)
 #: No count is moved: what is moved tells more than the truth, and so is no lower bound.
-_UNMOVED = Steps(10**7, 0.0, 0.0, 0.0)
+_UNMOVED = Steps(few=10**7, deviations=0.0, of_many=0.0, block=0.0)
 #: A float64 that is so near to a whole number, of at most 10⁷, is told from it by balls. It has to
 #: be more than the float is off, some 2^{−28}: a smaller one is unsound.
 _UNSURE = 2.0**-20

@@ -558,9 +558,9 @@ def _moment(clones: Clones, n: int, alpha: Order) -> arb:
         return log
 
 
-#: By how much counts are moved for a Rényi curve. What is moved tells more, and so is sound: larger
-#: steps are quicker, and ε larger.
-_STEPS = Steps(30, 2.0)
+#: By how much u and counts are moved for a Rényi curve. What is moved tells more, and so is sound:
+#: larger steps are quicker, and ε larger.
+_STEPS = Steps(few=30, deviations=2.0)
 
 
 @lru_cache(32)

@@ -83,7 +83,7 @@ _DELTAS: tuple[Size, ...] = (
     "1e-5", (1e-12, 1e-7), (0.001, 0.1), (1e-30, 1e-14), "1e-100", (1e-6, 1e-3), "0.2", "1e-300",
     "0.5",
 )  # fmt: skip
-#: The δ for which noise, rates and runs are asked: at larger ones next to no noise is enough.
+#: The δ for which noise, rates and runs are asked: for 0.2 and 0.5 next to no noise is enough.
 _BUDGETED_DELTAS = _DELTAS[:5]
 #: The ε that noise, rates and runs are asked for, in nats.
 _WITHIN: tuple[Size, ...] = ((0.3, 2), (2, 10), (0.03, 0.3))

@@ -92,6 +92,7 @@ _NO_DELTA = Fraction(1, 10**12)
 #: Below it float64 has few digits or none: of a truth that small no answer is too small, but for a
 #: negative one, and no ε or δ that small is loose. Verdicts rest on it.
 _TINY = Fraction(1, 2**1000)
+#: What a finding says of noise, a rate or a number of runs that is unsound.
 _OVERSPENT = "this is more than the ε and δ allow"
 #: Of an answer that no order gives by the conversion, and that is no less than the truth.
 _NOT_DECLARED = "; it is not by the declared conversion, but it is true"

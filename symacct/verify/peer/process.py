@@ -44,7 +44,7 @@ from symacct.verify.peer.reading import (
 
 #: The most quotes of each kind of incident: enough to see what it is.
 _QUOTES = 5
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"\d+")  # incidents that differ in these alone are of one kind
 
 
 @dataclass

@@ -23,9 +23,11 @@ BUDGETED, LARGEST = ("noise", "rate", "runs"), ("rate", "runs")
 ENDS = ("epsilon", "delta")
 #: The kinds that an accountant that goes through RDP converts it to.
 CONVERTED = (*ENDS, *BUDGETED, "advantage")
+#: The values of an ask's `sampling`, as the protocol has them.
 SAMPLINGS = ("none", "poisson", "without_replacement")
 #: In the third a record is zeroed out: for the noise on a sum. The fourth is its former name.
 ADJACENCIES = ("add_remove", "replace_one", "zero_out", "replace_special")
+#: The conversions that a hello may name.
 CONVERSIONS = ("classic", "improved", "optimal", "none")
 #: The mechanisms that may be asked about, by their names.
 LEAVES: dict[str, type[Mechanism]] = {

@@ -163,6 +163,7 @@ SIDES = ("too small", "too large")
 Cause = tuple[str, ...]
 #: A key of `Ask.how` with its value: one way of writing a question.
 Way = tuple[str, str]
+#: Words of causes, and the regions at the ends of the orders.
 BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
 _ENDS = (NEAR_1, BEYOND)
 #: Causes that one mechanism may have alone.
@@ -180,9 +181,11 @@ _ANSWERS = {
 }
 #: Keys of `Ask.how` that are about the type of a number.
 _TYPED = ("numbers", "alpha")
+#: Causes that name no part of a question.
 _ROUNDING: Cause = ("rounding to float64",)
 _HISTORY: Cause = ("depends on what was asked before",)
 _RANDOM: Cause = ("answers change by chance",)
+#: A repair near order 1, in words.
 _NEAR_1_TERMS = (
     "The usual repair: where a moment is close to 1, compute what it is above 1 with expm1, and "
     "its logarithm with log1p."
