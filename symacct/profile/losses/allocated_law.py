@@ -154,9 +154,9 @@ class AllocatedLaw(AllocationLoss):
                 f"random allocation of {self.steps} runs: found its profile known to few digits "
                 "only, needed fewer"
             )
-        above, below = (float(end.mid()) for end in ends_of(y))
-        high = self._ends(math.nextafter(above, -math.inf), reverse, fineness)[1]
-        low = self._ends(math.nextafter(below, math.inf), reverse, fineness)[0]
+        left, right = (float(end.mid()) for end in ends_of(y))  # D falls
+        high = self._ends(math.nextafter(left, -math.inf), reverse, fineness)[1]
+        low = self._ends(math.nextafter(right, math.inf), reverse, fineness)[0]
         value = arb(low).union(arb(high))
         return value if reverse else value + BALL.number(self.run.mass_at_infinity(False))
 
