@@ -264,7 +264,8 @@ def _pieces(logs: list[sympy.Expr | None], low: Cut, high: Cut) -> Iterator[Piec
 def corners(log: sympy.Expr) -> Iterator[Fraction]:
     """Where the argument of an Abs, or the difference of two of a Min or Max, is 0, if linear in x.
 
-    Others are not found, nor irrational places; the author of a density gives them as cuts.
+    `_settled` replaces no others. Of what is left an author gives the cuts: without them integrals
+    are as sound, but slow or refused.
     """
     for node in log.atoms(sympy.Abs, sympy.Min, sympy.Max):
         pairs = [(node.args[0], sympy.Integer(0))]
@@ -1332,7 +1333,7 @@ class ProgressionSeries:
         return abs(first)
 
     def plain(self, ctx: MpmathArithmetic, integrand: Integrand) -> Number:
-        """Σ in mpmath's arithmetic, to the last term that counts there; nothing is certified."""
+        """Σ in mpmath, to the last term that counts; not certified. PrecisionError for too many."""
         starts = [ctx.number(log.start) for log in self.logs]
         steps = [ctx.log(ctx.number(log.step)) for log in self.logs]
         with ctx.mp.workprec(3 * ctx.bits):

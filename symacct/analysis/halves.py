@@ -176,7 +176,7 @@ def _gap(t: arb, a: arb) -> arb:
 
 
 def _top(a: arb, delta: arb, tolerance: arb) -> arb:
-    """A point beyond which the integral is below the tolerance."""
+    """A point beyond which the integral is below the tolerance; PrecisionError if too far off."""
     top = (a * delta + 1).mid()
     for _ in range(_MOST_DEVIATIONS):
         if _beyond(a, delta, top) < tolerance:

@@ -325,7 +325,10 @@ class Germ:
     high: arb
 
     def _scaled(self, power: Fraction) -> tuple[arb, arb]:
-        """The ends as multiples of a higher power of y, whose ratio to this one lies in (0, t]."""
+        """The ends for a `power` of y no lower than its own: y^{own − power} lies in (0, t].
+
+        t is its value at the start.
+        """
         if power == self.power:
             return self.low, self.high
         t = self.start ** ball(self.power - power)

@@ -261,7 +261,10 @@ class Bent:
     # --- what it is off by
 
     def _off(self, place: arb, most: int) -> arb:
-        """An upper bound of the sum's error: the strip's edges, and the nodes beyond the last."""
+        """An upper bound of the sum's error: the strip's edges, and the nodes beyond the last.
+
+        `most` is the largest number of the largest ratios that is summed.
+        """
         plan = self.plan
         bound = self._bound(place, most)
         angle, step, mu = arb(plan.angle), arb(plan.step), arb(plan.vertex)

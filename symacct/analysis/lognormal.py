@@ -582,7 +582,10 @@ class LognormalMoments(SumMoments):
         return self.law.square / grid.parts
 
     def _strip(self, theta: float) -> tuple[float, float]:
-        """Half the height of the strip of the widest spacing in radians, and the y on its edges."""
+        """Half the height of the strip of the widest spacing in radians, and the y on its edges.
+
+        OverflowError for an s² that is no normal number of float64.
+        """
         s = float(self.law.s)
         if s * s < sys.float_info.min:
             raise OverflowError(f"s = {s}: its square is not a normal number of float64")

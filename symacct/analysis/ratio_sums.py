@@ -240,7 +240,7 @@ class Sums:
     rare: float
 
     def of(self, count: int) -> Between:
-        """Enclose the sum of so many ratios."""
+        """Enclose the sum of so many ratios. PrecisionError for so many that roundings add up."""
         high, low = self._above(count, count), self._below(count, count)
         if max(high.units, low.units) > _MOST_UNITS:
             raise PrecisionError(f"found {count:,} ratios, whose roundings add up, needed fewer")
@@ -321,7 +321,7 @@ def _shares(step: float, finer: int, count: int) -> _Shares:
 
 
 def _share_in_balls(step: float, fine: float, d: int) -> tuple[int, float, float]:
-    """Share 1 + e^{−dh} where float64 does not tell between which nodes it lies."""
+    """Share 1 + e^{−dh} between nodes that float64 does not tell; PrecisionError if balls don't."""
     with ctx.workprec(_BITS):
         place = (-arb(step) * d).exp().log1p() / arb(fine)
         node = int(float(place.lower().floor()))

@@ -567,7 +567,10 @@ def _guard(middle: int, gamma: arb, slope: arb) -> int:
 
 
 def _differences(gamma: arb, slope: arb, length: int) -> list[arb]:
-    """E_Q[u^k]/k! for 0 <= k <= length, 0 in place of the first, by e^{−γx} Σ m_i (γx)^i/i!."""
+    """E_Q[u^k]/k!, u = γ(P/Q − 1), for 1 <= k <= length, and 0 for k = 0.
+
+    They are the coefficients of e^{−γx} Σ (m_i − 1)(γx)^i/i!, m_i = E_Q[(P/Q)^i].
+    """
     growth = (2 * slope).exp()
     weights, moments, moment, ratio = [arb(1), gamma], [arb(0), arb(0)], arb(1), arb(1)
     for i in range(2, length + 1):

@@ -78,9 +78,9 @@ def _bound(
     terms: int,
     digits: int,
 ) -> Bound:
-    """log(1 + Σ_k E[∂ᵏ/∂γᵏ] γ^k/k! + the rest)/(α−1), E[xy] = e^{s·correlation} − 1.
+    """log(1 + Σ_k E[∂ᵏ/∂γᵏ] γ^k/k! + the rest)/(α−1), by both ratios less 1, x and y.
 
-    `setting` is (α, γ, s).
+    E[xy] = e^{s·correlation} − 1, (α, γ, s) = `setting`, and `place` is that of the theorem.
     """
     alpha, g, square = setting
     m = whole(terms, "terms", least=3)

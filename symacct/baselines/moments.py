@@ -97,6 +97,7 @@ def moment_constant(c1: Numeric, c2: Numeric, digits: int = 8) -> MomentConstant
     c₁√c₂ makes it. The blog's limit 0 for σ → ∞ is a slip (every G is at least 1): it is
     e^{c₁²c₂²/2}, and the largest value is met near σ = c₁e^{(c₂−1)/2}, where the last term
     r^λ e^{λ(λ−1)/(2σ²)} alone makes log C about c₁²c₂e^{c₂−1}/2: C is doubly exponential in c₂.
+    DomainError unless c₁, c₂ > 0.
 
     >>> print(moment_constant(1, 2, digits=6).log_value)
     3.53164

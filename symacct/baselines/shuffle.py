@@ -338,7 +338,7 @@ def _setting(
 def _curve(
     share: Share, source: Source, alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 ) -> Bound:
-    """ε(α) is log E[(P/Q)^α]/(α−1) over the number of clones."""
+    """ε(α) is log E[(P/Q)^α]/(α−1) over the number of clones; DomainError for too many people."""
     at, local, people = _setting(alpha, epsilon_0, n)
     if people > _LARGE_CROWD and (at - 1) * local > _LARGE_LOSS:
         raise DomainError(

@@ -317,7 +317,7 @@ def projection(
 def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
     """List for every whole λ below the last corner the two corners of the hull around [λ, λ+1].
 
-    Corners are orders less 1. There are none where the hull has no segment.
+    Corners are orders less 1. There are none where the hull has no segment. DomainError for many.
     """
     last = node.max_order
     if last > _MOST_SEGMENTS:

@@ -168,7 +168,7 @@ class Target:
         """Decide the value with this many digits of ε, then with `_SEARCH.digits` of them.
 
         An infinite ε misses the target. Where both ends of ε enclose the target, an ε that is known
-        as a number decides a tie.
+        as a number decides a tie, else PrecisionError is raised.
         """
         node = self.at(value)
         try:
@@ -607,7 +607,8 @@ class _RiskTarget(Target):
     def _met(self, value: Fraction, digits: int) -> bool:
         """Decide the value by the risk's two ends; a ρ or a risk known as a number decides a tie.
 
-        An upper bound of few digits whose ends enclose the target counts as a miss.
+        An upper bound of few digits whose ends enclose the target counts as a miss; for any other
+        risk PrecisionError is raised.
         """
         node = self.at(value)
         risk = self._risk(node, digits)

@@ -1295,9 +1295,9 @@ def _order_of(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
 
 
 def _until(value: Numeric | None, point: sympy.Expr) -> Fraction | None:
-    """Return the distance up to which a remainder is proved; None where none can be.
+    """Return the distance, if one is given, up to which a remainder can be proved, else None.
 
-    DomainError for a distance that is not > 0.
+    It can about 0 or ∞, up to a fraction. DomainError for a distance that is not > 0.
     """
     if value is None or (point != 0 and point is not sympy.oo):
         return None

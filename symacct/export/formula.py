@@ -432,7 +432,7 @@ class _Expansion:
         return e.func(*(self(argument, values) for argument in e.args))
 
     def _sum(self, e: sympy.Sum, values: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
-        """Write out a sum; its terms are counted against the limit of nodes."""
+        """Write out a sum of limited length; DomainError unless both ends are whole numbers."""
         ((index, *ends),) = e.limits
         first, last = (self(end, values) for end in ends)
         if not (first.is_Integer and last.is_Integer):

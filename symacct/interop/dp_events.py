@@ -393,7 +393,7 @@ class Reading:
     def approximate(self, event: object, depth: int) -> Node:
         """Read (ε, δ) as the worst pair that has it: with δ it all comes out, else a coin does.
 
-        The coin has the odds e^ε:1, rounded up.
+        The coin has the odds e^ε:1, rounded up. Without δ, or for ε = ∞, it is read by ε alone.
         """
         delta = delta_or_one(_field(event, "delta"), "EpsilonDeltaDpEvent, delta")
         if not delta or is_infinite(_field(event, "epsilon")):
@@ -417,7 +417,7 @@ class Reading:
         return Compose({self.node(_field(event, "event"), depth + 1): _field(event, "count")})
 
     def composed(self, event: object, depth: int) -> Node:
-        """Read a composition; equal parts are one part that is run several times."""
+        """Read a list of events as a composition; equal parts are one part, run several times."""
         events = _field(event, "events")
         if not isinstance(events, list | tuple):
             raise DomainError(
@@ -632,7 +632,7 @@ def to_dp_event(node: Node) -> DpEvent:
 
 
 def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
-    """Make the event of a node, from the table or from the events `made` of its parts."""
+    """Make the event of a node, of the events `made` of its parts; DomainError if it has none."""
     what = f"{type(node).__name__} to a DpEvent"
     mixed = mixture_parts(node)
     if mixed is not None:

@@ -583,7 +583,7 @@ class Accountant:
         return self._enclose(m, order(factor + 1), goal_of(m, by), by, digits, factor)
 
     def _at_minus_one(self, m: Node, digits: int | None) -> Enclosure:
-        """K(−1) = log Q(P > 0) = 0: a finite ε(1) says that P and Q have one support."""
+        """K(−1) = log Q(P > 0), 0 as P and Q have one support; AssumptionError unless ε(1) < ∞."""
         at_one = self._enclose(m, 1, goal_of(m, None), None, digits)
         if at_one.upper == INFINITY:
             raise AssumptionError(

@@ -308,7 +308,7 @@ def _bounded(value: _Rational, name: str) -> _Rational:
 
 
 def _from_text(value: str, name: str) -> Fraction:
-    """The fraction of a text such as 5, 1/1000, 0.001 or 1e-8."""
+    """The fraction of a text such as 5, 1/1000, 0.001 or 1e-8; DomainError for other texts."""
     limits.check("parameter_bits", len(value), f"{name} in characters")
     match = _RATIONAL.fullmatch(value)
     if match is None:

@@ -292,7 +292,7 @@ class Reader:
         return self.negative(value, signs[0]) if len(signs) % 2 else -self.negative(value, signs[0])
 
     def power(self) -> Any:
-        """The value of a power, or of one atom."""
+        """The value of an atom, or of its power by `**`; `^` is refused."""
         base = self.atom()
         operator = self.take("**", "^")
         if operator is None:
@@ -442,7 +442,7 @@ def _symbol(name: object, **assumptions: Any) -> sympy.Symbol:
 
 
 def _formula_head(name: str, arity: int | None, compute: Callable[..., Any]) -> Any:
-    """The function that a text calls by a name, of `arity` numbers, or of one or more for None."""
+    """What a text calls: a function of `arity` numbers, or of any for None; else ParseError."""
 
     def build(*numbers: object) -> Any:
         fits = len(numbers) == (arity or max(1, len(numbers)))

@@ -304,7 +304,7 @@ class Node(Interned, NodeQuestions):
         return done[self]
 
     def _symbols_named(self, name: object) -> list[sympy.Symbol]:
-        """The free symbols of a name, which may be several of different assumptions."""
+        """The free symbols of a name, several of different assumptions; DomainError for no name."""
         if isinstance(name, sympy.Symbol):
             return [name]
         if not isinstance(name, str):

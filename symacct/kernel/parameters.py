@@ -202,7 +202,7 @@ _MOST_PATH_LENGTH = 1000
 
 
 def one_of(value: object, name: str, names: Iterable[str]) -> str:
-    """The value, if it is one of these texts."""
+    """The value, if it is one of these texts; else DomainError."""
     names_known = tuple(names)
     if not isinstance(value, str) or value not in names_known:
         needed = f"one of {', '.join(names_known)}"
@@ -251,7 +251,7 @@ def ordered_members(value: object, name: str, example: str) -> list[Any]:
 
 
 def mapping(value: object, name: str, example: str) -> Mapping[Any, Any]:
-    """The value, if it is a mapping; None is an empty one."""
+    """The value, if it is a mapping; None is an empty one; else DomainError."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -267,7 +267,7 @@ def flag(value: object, name: str) -> bool:
 
 
 def path(value: object, name: str) -> Path:
-    """The path of a file, which can be written in UTF-8 and holds no NUL."""
+    """The path of a file; DomainError unless UTF-8 writes it, without NUL."""
     try:
         text = str(Path(value)) if isinstance(value, str | PathLike) else None
     except TypeError:  # a path of bytes

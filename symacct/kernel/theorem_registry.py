@@ -559,7 +559,7 @@ def _parsed_statement(subject: str, operations: Any, statement: Statement) -> St
 
 
 def _operations(name: str, operation: Any) -> Any:
-    """One class of operations, or several, as a tuple; UNSTATED where none is stated."""
+    """One or several classes of nodes as a tuple, or UNSTATED; DomainError for anything else."""
     if operation is UNSTATED:
         return operation
     kinds = operation if isinstance(operation, tuple) else (operation,)
@@ -809,7 +809,7 @@ def pinned(
 
 
 def _required(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem:
-    """The theorem, if it holds for the node at the order; else the error that says why not."""
+    """The theorem, if it holds for the node at the order; OrderError or AssumptionError if not."""
     if alpha not in theorem.orders:
         raise OrderError(order_finding(theorem, alpha), remedy=remedy_for_order(theorem))
     theorem.infer(node, [child.claim for child in node.children], alpha)

@@ -125,7 +125,7 @@ class FiniteMechanism(Mechanism):
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
-        """Any two of the laws, in either order."""
+        """Any two of the laws, in either order; one pair where a symmetry swaps it."""
         return SWAPPED if self.swap_symmetric else ANY_OF_SEVERAL
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:

@@ -589,7 +589,7 @@ class DistributionPair(Mechanism):
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
-        """Either way round in each run, unless it is stated which law is that with the record."""
+        """Either way round, unless P is stated to have the record or a symmetry swaps the laws."""
         if self.swap_symmetric:
             return SWAPPED
         return LARGER if self.with_record == "P" else ANY_OF_SEVERAL
@@ -786,7 +786,7 @@ def probabilities(values: object, what: str) -> tuple[Fraction, ...]:
 
 
 def _check_no_formula(*laws: object) -> None:
-    """Raise DomainError for a formula, whose law `laws.Density` has to name."""
+    """Raise DomainError for a formula or a text, of which `laws.Density` makes a law."""
     for name, law in zip("PQ", laws, strict=True):
         if isinstance(law, str | sympy.Expr):
             shown = cut(law, _SHOWN_CHARACTERS) if isinstance(law, str) else echo(law)

@@ -108,9 +108,9 @@ class RandomAllocation(Operation):
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
-        """The mean of the laws with the record in one run, and the law without it.
+        """In one of the runs the larger direction of the laws' mean against the law without.
 
-        Their larger direction attains it, at each order; in all steps the mechanism's own pair.
+        That is for a swapped pair. In all of the runs it is the mechanism's own; else not known.
         """
         inner = self.mechanism.attained
         if self.steps == self.times:

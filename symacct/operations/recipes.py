@@ -447,7 +447,7 @@ def records_of_a_batch(batch_size: Numeric, accumulation: Numeric = 1) -> int:
 
 
 def _allocated(noise: Exact, bins: int, times: int, adjacency: str | Adjacency) -> Node:
-    """Runs on `bins` batches, of which each record draws so many.
+    """Gaussian noise on `bins` batches, of which each record draws `times`.
 
     AdjacencyError unless a record is added, removed or zeroed out.
     """
@@ -709,7 +709,7 @@ def sample_with_replacement(
 
 # Proved in docs/proofs/allocations.md, Lemma heaviest-record.
 def _share(largest_share: Numeric, records: int) -> Fraction:
-    """The largest share of a draw that a record has: at least 1/n, and less than 1."""
+    """The largest share of a draw that a record has; DomainError unless 1/n <= share < 1."""
     share = rate(largest_share, f"{_NAME}, largest_share")
     if not isinstance(share, Fraction) or not Fraction(1, records) <= share < 1:
         raise DomainError(

@@ -204,7 +204,7 @@ def _cells(checked: CheckedEntry | Malformed) -> tuple[str | tuple[str, str], ..
 
 
 def _by_others(entry: PaperEntry) -> Iterator[str]:
-    """Yield what each usual conversion gives, for a number that is not what the asked one gives.
+    """Yield what the asked and each usual conversion gives, and if that is the printed number.
 
     There is nothing for ε(α), which needs no conversion.
     """

@@ -832,9 +832,9 @@ class Contour:
 
 
 def log_chernoff(runs: FactorRuns, lam: float, reverse: bool) -> arb:
-    """Compute log of C(λ) M(λ), C(λ) = λ^λ/(1+λ)^{1+λ}: times e^{−λy} it bounds D(y) − d.
+    """Compute log C(λ)M(λ), C(λ) = λ^λ/(1+λ)^{1+λ}: D(y) − P(L = ∞) <= C(λ)M(λ)e^{−λy} for every y.
 
-    As (1−e^{−u})₊ <= C(λ)e^{λu}, for every y. ∞ where the moments would be sums of too many terms.
+    As (1−e^{−u})₊ <= C(λ)e^{λu}. ∞ where the moments would be sums of too many terms.
     """
     line = OrderLine(order_at(lam, reverse), 1.0, 0)
     needs = [(part, k, _ALIAS_NEED + math.log(k)) for part, k in runs]

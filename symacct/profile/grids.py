@@ -359,9 +359,9 @@ def _cut(
 def _crossed(
     integrals: Integrals, nodes: Sequence[arb], inside: range, edges: Sequence[Edge], tiny: arb
 ) -> list[Edge]:
-    """Return both edges, and between them the places of some nodes, the middle one first.
+    """Return both edges, and between them a place u of each node `inside`, with its proved loss.
 
-    A Newton step begins the nearer for that. Each place has the loss that the polynomial proves.
+    By Newton's steps, the middle node first: it leaves the others shorter intervals to begin in.
     """
     first, last = edges
     if not inside:
@@ -1034,7 +1034,7 @@ def _floats(masses: list[Any], bits: int) -> Floats:
 def _met(masses: Floats, highest: Floats, place: int) -> float:
     """Compute Σ_i masses[i] highest[place − i]: the first stands for all before it, 0 is beyond.
 
-    By slices, as the places fall by one.
+    By slices, as the places fall by one. Bounds rest on it: `_added` adds what floats round away.
     """
     near = max(0, place + 1 - len(highest))
     far = min(max(near, place + 1), len(masses))

@@ -119,7 +119,7 @@ class Selection:
         return Pair(runs, records=self.records)
 
     def _law(self, law: list[arb], order: Sequence[int]) -> list[arb]:
-        """Compute the chance that each outcome is the best, from the law of one run."""
+        """Compute each outcome's chance to be the best of the runs; the best is last in `order`."""
         chances, better = [arb(0)] * len(law), arb(0)
         for i in reversed(order):
             chances[i] = gain(BALL, BALL.number, self.runs, better, law[i])
@@ -519,7 +519,7 @@ class BestOfRuns(Profile):
                     yield rational(ball(shifted).exp().upper()), rational(delta)
 
     def _places(self) -> list[Fraction]:
-        """List places of one run from 0 to where hardly any δ is left, and the largest loss."""
+        """List the ε at which one run is asked: any are sound, and more bring the pair nearer."""
         largest = BALL.maximum(*(way.runs.largest for way in self.run_profile.directions))
         ends = [rational(largest.upper())] if largest.is_finite() else []
 

@@ -114,9 +114,9 @@ def _power_sums(
 def _real_power_sums(
     weights: list[acb], turns: list[acb], count: int, outlook: deadline.Outlook
 ) -> list[acb]:
-    """Compute Σ_j w_j e^{inθ_j}, both signs of an offset by one real product.
+    """Compute Σ_j w_j e^{inθ_j} for 0 <= n < count and real θ_j, whose e^{iθ_j} are `turns`.
 
-    The n-th is that of n = gs + m ± i, 0 <= i <= m, s = 2m+1.
+    n = gs + m ± i, 0 <= i <= m, s = 2m+1: products of real matrices serve both signs.
     """
     small = math.isqrt((count - 1) // 2)
     steps = _columns(turns, small + 2)

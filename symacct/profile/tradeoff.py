@@ -314,7 +314,7 @@ class TangentSearch:
         return ball(x) * (rest - self._falling(self.below, 1 / x, rest * most)) - self.offset
 
     def _falling(self, height: HockeySticks, x: Fraction, small: arb) -> arb:
-        """Compute H(x), or bound it by 0 and a smaller slope's H, where that is small.
+        """Compute H(x); below `small`, enclose it by 0 and `small` or a smaller slope's H.
 
         Far out H is so tiny that its digits take long, and no line shows them.
         """
@@ -327,7 +327,7 @@ class TangentSearch:
         return value
 
     def _surround(self) -> None:
-        """Add points at growing ratios, until there are two on either side of the best."""
+        """Add points at growing ratios till two are on each side of the best, or PrecisionError."""
         self._add(_power_of_two(self.first))
         for side in (1, -1):
             power, step, beyond = self.first, 1, 0

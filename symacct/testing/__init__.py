@@ -145,7 +145,7 @@ def assert_sound(
 
 
 def _value(function: Callable[[float], Any], x: float, where: str, whole: bool) -> Any:
-    """Evaluates the function at x; with `whole`, an error between whole orders names the remedy."""
+    """Evaluates the function at x; with `whole`, its error between whole orders is DomainError."""
     try:
         return function(x)
     except Exception as error:

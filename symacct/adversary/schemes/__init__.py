@@ -41,7 +41,7 @@ def attacking(theorem: Theorem) -> list[Scheme]:
 
 
 def _is_about(theorem: Theorem, scheme: Scheme) -> bool:
-    """Does the scheme sample as the theorem says, for its relation or its curve's?"""
+    """Does the scheme sample as the theorem says, for the theorem's relation or for any?"""
     if scheme.about not in theorem.operation:
         return False
     usual = USUAL_RELATION.get(scheme.about, EITHER)

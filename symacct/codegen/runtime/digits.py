@@ -151,7 +151,7 @@ def log_difference(eps, parameters, order):
 
 
 def agreed_difference(eps, parameters, l):
-    """The difference at precisions that are doubled until two agree; NaN where none do."""
+    """log B(l) at precisions that are doubled until two agree; NaN where none do."""
     bits, last = mp.prec, None
     while bits <= 2**17:
         bits = 2 * bits

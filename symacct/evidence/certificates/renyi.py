@@ -125,7 +125,7 @@ def _bound(part: Node, alpha: Fraction, used: Iterable[str]) -> tuple[str, Fract
 def _claim(guarantee: Guarantee, alpha: Fraction, total: Fraction) -> tuple[Fraction, Fraction]:
     """Return ε and δ; the one asked for is rounded up from what the bounds imply at this order.
 
-    `total` is the sum of the parts' bounds.
+    `total` is the sum of the parts' bounds. PrecisionError where balls do not tell.
     """
     conversion, target = named(guarantee.conversion), guarantee.given
     assert isinstance(conversion, Conversion)  # noqa: S101  # one of CONVERSIONS

@@ -196,7 +196,7 @@ def _fraction(x: Any) -> Fraction:
 
 
 def _calibrated(question: Question) -> Answer:
-    """Answer with the σ that just misses the target and the one that just meets it."""
+    """Answer with a σ that just misses the target and one that meets it; never by a bound."""
     noise = Gaussian(sympy.Symbol("sigma"), double(question["sensitivity"]))
     epsilon, delta = double(question["epsilon"]), double(question["delta"])
     calibration = calibrate(noise, epsilon, delta, digits=DIGITS, conversion="exact")

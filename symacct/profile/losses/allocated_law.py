@@ -294,7 +294,10 @@ def _between(run: Part, steps: int, fineness: int, need: float) -> Between:
 
 @lru_cache(8)
 def _sums(run: Part, fineness: int, need: float) -> Sums:
-    """Make the sums of ratios, which allocations of about as many steps share."""
+    """Make the sums of any number of one run's ratios, but for masses of e^{−need}.
+
+    `fineness` counts up in `_FINENESS`.
+    """
     steps_of = partial(_Steps, variance=_variance(run), fineness=_FINENESS[fineness])
     make = _of_outcomes if run.is_atomic else _of_profile
     with ctx.workprec(math.ceil(3 * need / math.log(2)) + 128):
@@ -314,7 +317,7 @@ _Laid = tuple[float, tuple[ratio_sums.Above, ratio_sums.Below], _Steps]
 
 # Proved in docs/proofs/allocations.md, Lemma ratio-laws.
 def _of_outcomes(run: Part, need: float, steps: Callable[[float, float], _Steps]) -> _Laid:
-    """Share each outcome between the nodes on either side of its loss, which may be a node."""
+    """Share each outcome between the nodes beside its loss; PrecisionError if near to one."""
     outcomes, left_out = run.outcomes_but_for(need, False)
     losses = [float((p / q).log().mid()) for p, q in outcomes]
     chosen = steps(min(losses), max(losses))

@@ -89,7 +89,7 @@ class FixedSizeGaussian(SummedLoss):
         return float(self.variance), float(self.gamma)
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
-        """Return Gauss's nodes on panels to the right of ½, their mirror image, and the rest."""
+        """Return log of Q's masses, and losses: at nodes right of ½, mirrored, and of the rest."""
         variance, gamma = self._floats
         sigma = math.sqrt(variance)
         edges = self._edges(max(highest_order, 1 - lowest_order) + _STEERING_DEVIATIONS * sigma)
@@ -530,7 +530,7 @@ class Equilateral(SummedLoss):
     # --- float64: where to look
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
-        """Return nodes of an even grid of the plane, up to the tilted laws' means and beyond."""
+        """Return log of Q's masses, and losses, on a grid of the plane about the tilted means."""
         reach = max(highest_order, 1 - lowest_order)
         half, rise = float(self.delta) / 2, math.sqrt(3) / 2 * float(self.delta)
         margin = _STEERING_DEVIATIONS_OF_PLANE

@@ -114,7 +114,7 @@ class IntegerLoss(SummedLoss):
         return IntegerLoss(self.noise, self.gamma * gamma)
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
-        """Return the outcomes that count at these orders."""
+        """Return log of Q's masses, and losses, of the outcomes that count at these orders."""
         kept = self.noise.outcomes(lowest_order, highest_order, _STEERING_NATS)
         log_weights, log_ratios = self.noise.in_floats(kept)
         if self.gamma == 1:

@@ -110,7 +110,7 @@ class LaplaceLoss(SummedLoss):
     # --- float64: where to look
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
-        """Return the two atoms, and Gauss's nodes between them."""
+        """Return log of Q's masses, and losses: of two atoms, and at Gauss's nodes between."""
         shift, (nodes, weights) = float(self.shift), legendre_floats(_STEERING_POINTS)
         x = np.concatenate([[0.0, shift], shift * (1 + nodes) / 2])
         mass = np.concatenate([[0.5, 0.5], shift / 4 * weights])

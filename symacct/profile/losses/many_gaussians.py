@@ -397,7 +397,7 @@ class ManyGaussians(Factor):
 
 
 def merged_runs(runs: Sequence[Run]) -> tuple[tuple[Factor, int], ...]:
-    """Merge 33 or more sampled Gaussians of one rate, their σ within a factor of 2; keep others."""
+    """Merge `_MANY_RUNS` or more of one rate, their σ within `_RATIO_OF_ONE_GRID`; keep others."""
     factors: list[tuple[Factor, int]] = []
     rates: dict[Exact, list[Run]] = defaultdict(list)
     for part, k in runs:

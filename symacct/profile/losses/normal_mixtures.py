@@ -189,7 +189,7 @@ class NormalMixtures(SummedLoss):
     # --- float64: where to look
 
     def floats(self, lowest_order: float, highest_order: float) -> tuple[Floats, Floats]:
-        """Return nodes of an even grid about the tilted laws' means; LimitError for too many."""
+        """Return log of Q's masses, and losses, about the tilted means; LimitError for many."""
         p, q = self._rough
         ends = [
             a * d + (1 - a) * e

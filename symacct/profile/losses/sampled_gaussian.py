@@ -815,7 +815,7 @@ class _Tilted:
 
 @lru_cache(256)
 def _tilted(part: SampledGaussian, a: float, reach: int) -> _Tilted:
-    """Lay the grid that sums with t < 2^reach need."""
+    """Tilt Q by R^a on a grid of x, in float64, so wide that it serves all t < 2^reach."""
     variance, sigma = float(part.variance), math.sqrt(part.variance)
     far = -variance * math.log1p(2.0**reach * float(part.gamma)) - _STEERING_REACH * sigma
     far += min(a * float(part.gamma), 0.0)

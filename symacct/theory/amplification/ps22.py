@@ -528,7 +528,10 @@ def binomial_pure_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Binom
 def binomial_bound_at(
     ctx: Arithmetic, eps: RDPCurve, order: Order, excesses: list[Number], runs: Binomial
 ) -> Number:
-    """log( 1 + nθ e^{(n−1) min{max(0, c), …}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)"""
+    """log( 1 + nθ e^{(n−1) min{max(0, c), excesses}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1), λ = `order`
+
+    c is `binomial_pure_excess`.
+    """
     others, mean = ctx.number(runs.n - 1), ctx.number(runs.n * runs.theta)
     exponents = [binomial_pure_excess(ctx, eps, order, runs), *excesses]
     # Of one run nothing is raised to a power, also where an excess is infinite.

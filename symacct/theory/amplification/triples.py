@@ -100,7 +100,7 @@ def _with_digits_to_spare(
 def _rounded(
     ctx: Float64Arithmetic, formula: Formula, eps: RDPCurve, alpha: Order, gamma: Exact
 ) -> LogNumber:
-    """The formula in balls, rounded to float64, at one order or at each of an array."""
+    """The formula at one order or at each of an array, from balls to float64 with its error."""
     if isinstance(alpha, np.ndarray):
         values = [_rounded(ctx, formula, eps, array_order(value), gamma) for value in alpha.ravel()]
         parts = zip(*((value.sign, value.log, value.error) for value in values), strict=True)
@@ -426,7 +426,7 @@ def _by_quadrature(
 ) -> Number:
     """E[gap(mp, u, w)] over a standard normal x by mpmath, u = m − 1 and w = n − 1; no proof.
 
-    The integral is cut where the density is below the last bits, at 3 times the bits.
+    The bits are 3 times as many. x goes from −√(4·bits) to √(4·bits) + order·shift.
     """
     mp = ctx.mp
     with mp.workprec(3 * ctx.bits):
@@ -878,9 +878,9 @@ def of_poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Nu
 
 
 class FixedSize:
-    """The worst triple for samples of fixed size, of two or three answers, by e, u, v and γ.
+    """The worst triple for samples of fixed size, of two or three answers, by e, u, v of `numbers`.
 
-    `excess` and `relative_entropy` are its moment − 1 and its divergence at α = 1, in numbers.
+    `excess` and `relative_entropy` are its moment − 1 and its divergence at α = 1.
     """
 
     def excess(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
@@ -914,7 +914,10 @@ class FixedSize:
 
 
 class AntitheticCoupling:
-    """The worst triple for Poisson samples: the one ratio is e where the other is 1/e."""
+    """The worst triple for Poisson samples: the one ratio is e where the other is 1/e.
+
+    Its moment − 1, divergence at 1 and largest ratio by the e, u and v of `numbers`.
+    """
 
     def excess(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
         """v (1 − t^{1−α})(t^α − 1)/(e+1), t = u/v"""

@@ -345,7 +345,7 @@ def _spending(
     """Draws (first parameter, runs) whose ρ of zCDP is about this loss.
 
     The query moves by the first of `size`, in samples of the rate that is the second. Where the
-    parameter is not chosen by the loss, there are fewer runs than `count`, at least one.
+    parameter is not chosen by the loss, the runs are, from 1 to `count`.
     """
     moved, rate = size
     if row.mechanism in SCALED and row.mechanism not in WHOLE:

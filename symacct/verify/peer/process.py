@@ -460,7 +460,7 @@ class Peer:
                     self._passed_over(line)
 
     def _wait(self, selector: selectors.BaseSelector, over: Callable[[], bool]) -> None:
-        """Moves what can be moved over the three pipes, in any order that the child takes."""
+        """Moves once what the three pipes take; TimeoutError if it is `over` before."""
         if over():
             raise TimeoutError
         events = selector.select(_PACE)
