@@ -854,7 +854,7 @@ class Shortfall:
     def _farther(self) -> Iterator[Piece]:
         """Pieces from the strip's end on, and the rest where all three factors fall.
 
-        PrecisionError where the rest is not small up to θ = 60.
+        PrecisionError where the rest is not small up to `_LAST_SHORTFALL_THETA`.
         """
         edge, low = arb(self.plan.tail), arb(self.plan.end)
         while True:

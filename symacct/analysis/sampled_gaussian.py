@@ -922,7 +922,10 @@ def excess_by_binomial(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: G
 
 # Proved in docs/proofs/sampling.md, Lemma accelerated-series.
 def excess_by_series(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess) -> arb:
-    """A_α − 1 in a ball by the erfc series on both sides of z₁, ∫(1+x)^α dμ on [0, 1] (MTZ19)."""
+    """A_α − 1 in a ball by the erfc series on both sides of z₁ = ½ + σ² log((1−q)/q) (MTZ19).
+
+    Each is ∫(1+x)^α dμ on [0, 1].
+    """
     with ctx.workprec(_series_bits(guessed)):
         tolerance = arb(guessed.log_tolerance).exp()
         left, right = _left_moments(alpha, q, sigma), _right_moments(alpha, q, sigma)
@@ -939,14 +942,14 @@ def _series_bits(guessed: Guess) -> int:
 
 
 def _left_moments(alpha: Fraction, q: Fraction, sigma: Fraction) -> Iterator[arb]:
-    """(1−q)^{α−i} q^i e^{(i²−i)/(2σ²)} erfc((i−z₁)/(√2σ))/2 for i = 0, 1, …"""
+    """(1−q)^{α−i} q^i e^{(i²−i)/(2σ²)} erfc((i−z₁)/(√2σ))/2, z₁ = `crossing`, for i = 0, 1, …"""
     variance, odds = ball(sigma * sigma), ball(q / (1 - q))
     crossing = 0.5 - variance * odds.log()
     return _erfc_progression(ball(1 - q) ** ball(alpha), odds, -crossing, variance)
 
 
 def _right_moments(alpha: Fraction, q: Fraction, sigma: Fraction) -> Iterator[arb]:
-    """(1−q)^i q^{α−i} e^{((α−i)²−(α−i))/(2σ²)} erfc((z₁−α+i)/(√2σ))/2 for i = 0, 1, …"""
+    """(1−q)^i q^{α−i} e^{((α−i)²−(α−i))/(2σ²)} erfc((z₁−α+i)/(√2σ))/2, z₁ = `crossing`, i >= 0"""
     variance, odds, order = ball(sigma * sigma), ball(q / (1 - q)), ball(alpha)
     crossing = 0.5 - variance * odds.log()
     factor = ball(q) ** order * (ball(alpha * (alpha - 1)) / (2 * variance)).exp()

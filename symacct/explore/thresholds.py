@@ -121,7 +121,7 @@ def calibrate_thresholded(
 
 
 def _left(m: Node, epsilon: Fraction, delta: Fraction, conversion: str) -> Fraction:
-    """The part of δ that m leaves at ε: 1 − (1−δ)/(1−δ₀), with its δ₀ rounded up.
+    """The part of δ that m leaves at ε: 1 − (1−δ)/(1−δ₀), δ₀ its own δ(ε), rounded up.
 
     InfiniteError where it leaves none.
     """

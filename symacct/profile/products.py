@@ -505,7 +505,7 @@ def composed(choice: Sequence[tuple[Product, int]]) -> Product:
 def _smoothed(choice: Sequence[tuple[Product, int]]) -> Product | None:
     """Compose with triangles, the worst for functions as smooth as what stands beside them.
 
-    None where no triangle of a proved order is known, or for more than 8 kinds of them.
+    None where no triangle of a proved order is known, or for more than `_MOST_TRIANGLES` of them.
     """
     if sum(product.triangle is not None for product, _ in choice) > _MOST_TRIANGLES:
         return None

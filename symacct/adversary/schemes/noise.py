@@ -342,7 +342,7 @@ class NoisyLaws(NoisyAnswer):
 
 
 def _powers(rate: arb, alpha: arb) -> tuple[RatioIntegrand, RatioIntegrand]:
-    """m^β − 1 − βu for β = α and β = 1−α, α > 1"""
+    """m^β − 1 − βu, m = 1+u, for β = α and β = 1−α, α > 1"""
     lam = alpha - 1
 
     def power(order: arb) -> Callable[[acb, acb], acb]:
@@ -355,7 +355,7 @@ def _powers(rate: arb, alpha: arb) -> tuple[RatioIntegrand, RatioIntegrand]:
 
 
 def _entropies(rate: arb) -> tuple[RatioIntegrand, RatioIntegrand]:
-    """m log m − u and u − log m, of the two directions at order 1"""
+    """m log m − u and u − log m, m = 1+u, of the two directions at order 1"""
     return (
         RatioIntegrand(lambda u, log_m: (1 + u) * log_m - u, rate, arb(1), arb(2)),
         RatioIntegrand(lambda u, log_m: u - log_m, -(-rate).log1p(), arb(1), arb(1)),

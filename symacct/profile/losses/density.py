@@ -513,7 +513,10 @@ def ends(charts: list[Chart], a: float, left_out: arb, moment: arb) -> list[End]
 
 
 def _cells(charts: list[Chart], a: float, moment: arb) -> list[ChartInterval]:
-    """Halve the charts until ψ is bounded on each interval, or hardly any mass is on it."""
+    """Halve the charts until ψ is bounded well on each interval, or has hardly any mass there.
+
+    They end at about `_MOST_CELLS`, where a bound is wider.
+    """
     pending = [(chart, chart.low, chart.high) for chart in reversed(charts)]
     cells: list[ChartInterval] = []
     while pending:

@@ -302,7 +302,7 @@ class _Frame:
         return sum((self._tail(v, b) for b in self.powers), arb(0))
 
     def _tail(self, v: arb, b: arb) -> arb:
-        """Bound ∫ QR^b from v >= 0 on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(b, σ²)."""
+        """Bound ∫ QR^b from v >= 0 on: R <= e^w(γ+(1−γ)e^{−w(v)}) tilts Q to N(b, σ²)."""
         x = v + arb(0.5)
         if b <= 0:
             return normal_tail(x / self.sigma)

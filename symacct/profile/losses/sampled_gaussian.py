@@ -195,7 +195,7 @@ class SampledFrame:
     def tilted_beyond(self, right: arb) -> arb:
         """Bound ∫QR^a from a point >= a >= 0 on.
 
-        R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(a, σ²).
+        With w₁ there R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(a, σ²).
         """
         w = (2 * right - 1) * self.half
         log_tilt = (self.a**2 - self.a) * self.half

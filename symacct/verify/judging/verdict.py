@@ -69,7 +69,7 @@ VERDICTS = (
     "unsound", "negative", "zero", "nan", "inf", "exception",
     "wrong-formula", "inconsistent", "slow", "loose",
 )  # fmt: skip
-#: What only shows that some value is wrong; it belongs to what says which.
+#: The verdict that some answer is wrong, and not which; a finding that says which explains it.
 SYMPTOM = "inconsistent"
 #: The law that a peer breaks whose answers change from one time to the next.
 CHANCE = "one question has one answer"
