@@ -332,7 +332,7 @@ _RESERVE_BITS = 30
 #: The terms of Π F^k may be e^30 times larger than it where rays begin, or more at `_FARTHEST_TOP`;
 #: the bits that this loses are added. It costs time alone.
 _MOST_NATS_LOST = 30.0
-#: `_MOST_NATS_LOST` in bits; it costs time alone.
+#: `_MOST_NATS_LOST` in bits, which the ends of losses have besides: of fewer balls are wider.
 _MOST_BITS_LOST = math.ceil(_MOST_NATS_LOST / math.log(2))
 #: Moments in bounds are off by e^{−30} of them. The balls say so, and an error's bound needs few
 #: digits.

@@ -162,7 +162,7 @@ def _make_environment(python: str, folder: str) -> str:
 
 
 def _run(command: list[str], what: str) -> None:
-    """Runs a command of an installation to its end, or raises PeerError with its last line."""
+    """Runs a command of an installation, or raises PeerError: too long, no program, its error."""
     try:
         done = subprocess.run(  # noqa: S603  # an interpreter and pip, no shell
             command, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False
