@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from symacct import (
@@ -353,6 +353,7 @@ def test_the_noise_of_several_runs_for_a_person_meets_the_target():
     steps=st.integers(1, 3000),
     sampling=st.sampled_from(["poisson", "balls_and_bins", "shuffled"]),
 )
+@example(n=2, batch=2, epochs=None, steps=1, sampling="shuffled")
 @examples(30, 2000)
 def test_what_is_rounded_of_a_run_is_said_and_nothing_else(n, batch, epochs, steps, sampling):
     """Of the run that is accounted for, and so that it costs no less than what was asked."""

@@ -324,7 +324,7 @@ def test_the_exit_status_tells_true_from_wrong_from_bad_input(tmp_path):
 
 LINES = """EXPR,delta,printed
 PureDP(1),0,1.0
-"Laplace(2, sensitivity=1)", 0, 0.5
+"Laplace(2, sensitivity=1)", "0", 0.5
 
 Laplace(2, sensitivity=1) + PureDP(1/3),0,0.834
 PureDP(2/3),0,0.7
