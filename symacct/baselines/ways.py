@@ -45,19 +45,27 @@ _ASSUMED_DELTA = Fraction(1, 10**12)
 
 @dataclass(frozen=True)
 class OfferedBound:
-    """A way to a bound: `proof` has its code and its place, `epsilon` and `delta` ask.
+    """A way to a bound: `proof` has its code and its place.
 
-    `epsilon(node, δ, digits)` and `delta(node, ε, digits)` give a Guarantee of kind `upper`, or
-    None where the way is not about the expression, or proves nothing there. `seconds` is about the
-    processor time that an answer takes. What is `above_profile` is never below the exact profile.
+    `ask(True, node, δ, digits)` and `ask(False, node, ε, digits)` give a Guarantee of kind `upper`,
+    or None where the way is not about the expression, or proves nothing there. `seconds` is about
+    the processor time that an answer takes. What is `above_profile` is never below the exact
+    profile.
     """
 
     proof: Proof
     seconds: float
     applies: Callable[[Node], bool]
-    epsilon: Callable[[Node, Fraction, int], Guarantee | None]
-    delta: Callable[[Node, Fraction, int], Guarantee | None]
+    ask: Callable[[bool, Node, Fraction, int], Guarantee | None]
     above_profile: bool = False
+
+    def epsilon(self, node: Node, delta: Fraction, digits: int) -> Guarantee | None:
+        """Bound ε(δ)."""
+        return self.ask(True, node, delta, digits)
+
+    def delta(self, node: Node, epsilon: Fraction, digits: int) -> Guarantee | None:
+        """Bound δ(ε)."""
+        return self.ask(False, node, epsilon, digits)
 
 
 @question(Node, "_ways")
@@ -99,39 +107,29 @@ class _Shortened:
         return -(-self.moved()).expm1()
 
 
-def _rare_epsilon(conversion: str, node: Node, delta: Fraction, digits: int) -> Guarantee | None:
-    """ε(δ) by what is left without rare parts; None where none is rare against δ."""
+def _without_rare_parts(
+    conversion: str, asks_epsilon: bool, node: Node, target: Fraction, digits: int
+) -> Guarantee | None:
+    """ε(δ) or δ(ε) by what is left without rare parts; None where none is rare.
+
+    So it is where the target leaves nothing: δ is no more than they have, or ε than they add.
+    """
     with precision(first_bits(digits)):
-        rest = _shortened(node, delta)
-        if rest is None or not rest.lost() < BALL.number(delta):
+        rest = _shortened(node, target if asks_epsilon else _ASSUMED_DELTA)
+        if rest is None:
             return None
-        left = delta - rational(rest.lost().upper())
-        inner = default_accountant().epsilon(rest.node, left, conversion, digits=digits)
-        value = to_ball(inner.epsilon.upper) + rest.moved()
-        return _guarantee(inner, value, delta, "delta", digits)
-
-
-def _rare_delta(conversion: str, node: Node, epsilon: Fraction, digits: int) -> Guarantee | None:
-    """δ(ε) by what is left without rare parts; None where none is rare, or ε is too small."""
-    with precision(first_bits(digits)):
-        rest = _shortened(node, _ASSUMED_DELTA)
-        if rest is None or not rest.moved() <= BALL.number(epsilon):
+        lost, moved = rest.lost(), rest.moved()
+        taken, added = (lost, moved) if asks_epsilon else (moved, lost)
+        if not taken < BALL.number(target):
             return None
-        left = epsilon - rational(rest.moved().upper())
-        inner = default_accountant().delta(rest.node, left, conversion, digits=digits)
-        value = to_ball(inner.delta.upper) + rest.lost()
-        return _guarantee(inner, value.min(arb(1)), epsilon, "epsilon", digits)
-
-
-def _guarantee(
-    inner: Guarantee, value: arb, target: Fraction, target_name: str, digits: int
-) -> Guarantee:
-    """The upper bound that an answer about the shortened expression gives: `value`, at `target`."""
-    claim = replace(inner.claim, kind=Kind.UPPER).by(RARE)
-    both: dict[str, Any] = {"epsilon": target, "delta": target}
-    answer_name = "delta" if target_name == "epsilon" else "epsilon"
-    both[answer_name] = from_ball(value, claim, digits, getattr(inner, answer_name).certified)
-    return replace(inner, **both, kind=Kind.UPPER, claim=claim, note="")
+        ask = default_accountant().epsilon if asks_epsilon else default_accountant().delta
+        inner = ask(rest.node, target - rational(taken.upper()), conversion, digits=digits)
+        value = to_ball(inner.asked.upper) + added
+        claim = replace(inner.claim, kind=Kind.UPPER).by(RARE)
+        least = value if asks_epsilon else value.min(arb(1))
+        number = from_ball(least, claim, digits, inner.asked.certified)
+        epsilon, delta = (number, target) if asks_epsilon else (target, number)
+        return replace(inner, epsilon=epsilon, delta=delta, kind=Kind.UPPER, claim=claim, note="")
 
 
 def _shortened(node: Node, delta: Fraction) -> _Shortened | None:
@@ -201,11 +199,6 @@ def _cut_law(law: Law, other: Law, allowed: Fraction) -> tuple[Law, Fraction]:
     return NormalMixture(list(means), [w / (1 - rare) for w in weights], law.variance), rare
 
 
-def _has_rare_parts(node: Node) -> bool:
-    """Has the expression a part of normal mixtures, which may have rare components?"""
-    return any(map(_pair_of, terms_of(node)))
-
-
 # --- many parts
 
 
@@ -223,11 +216,6 @@ def _of_many_parts(
     known.claim = replace(known.claim, kind=Kind.UPPER)
     answer = ProfileAnswer(value, math.inf, MANY_PARTS)
     return known.guarantee(asks_epsilon, target, answer, digits)
-
-
-def _is_of_parts(node: Node) -> bool:
-    """Is the expression a composition?"""
-    return isinstance(node, Compose)
 
 
 # --- shuffled answers
@@ -249,11 +237,6 @@ def _of_randomizers(
     return replace(inner, **answer, kind=Kind.UPPER, claim=claim)
 
 
-def _is_shuffled(node: Node) -> bool:
-    """Are answers of the expression shuffled?"""
-    return any(isinstance(part, Shuffled) for part in terms_of(node))
-
-
 #: The proof that answers that are shuffled tell no more than the randomizers.
 TOLD = Proof("SHUFFLED-TOLD", SYMACCT.at("docs/proofs/mechanisms.md, three-clones"))
 #: The proof that rare parts may be left out for a share of δ.
@@ -265,26 +248,23 @@ WAYS = (
     OfferedBound(
         TOLD,
         0.1,
-        _is_shuffled,
-        functools.partial(_of_randomizers, True),
-        functools.partial(_of_randomizers, False),
+        lambda node: any(isinstance(part, Shuffled) for part in terms_of(node)),
+        _of_randomizers,
     ),
     *(
         OfferedBound(
             RARE,
             seconds,
-            _has_rare_parts,
-            functools.partial(_rare_epsilon, conversion),
-            functools.partial(_rare_delta, conversion),
+            lambda node: any(map(_pair_of, terms_of(node))),
+            functools.partial(_without_rare_parts, conversion),
         )
         for conversion, seconds in (("improved", 0.5), ("exact", 2.0))
     ),
     OfferedBound(
         MANY_PARTS,
         3.0,
-        _is_of_parts,
-        functools.partial(_of_many_parts, True),
-        functools.partial(_of_many_parts, False),
+        lambda node: isinstance(node, Compose),
+        _of_many_parts,
         above_profile=True,
     ),
 )
