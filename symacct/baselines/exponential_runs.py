@@ -14,16 +14,8 @@ from math import ceil, expm1, log
 
 from flint import arb, fmpz
 
-from symacct.baselines.result import (
-    SEARCH_BITS,
-    STEPS,
-    Baseline,
-    falling_sum,
-    probability_or_zero,
-    smallest_step,
-)
+from symacct.baselines.result import Baseline, falling_sum, least_epsilon, probability_or_zero
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric
@@ -64,13 +56,8 @@ def exponential_runs_epsilon(
     2.2461
     """
     d, (size, count) = probability_or_zero(delta, "delta"), _setting(each, runs)
-    worst, most = BoundedRangeRuns(size, count), size * count
-    with precision(SEARCH_BITS + 2 * d.denominator.bit_length()):
-        allowed = BALL.number(d)
-        steps = smallest_step(  # at kε it is 0
-            lambda i: bool(worst.delta(most * i / STEPS, allowed) <= allowed)
-        )
-    return Baseline.of(_NAME, _PLACE, digits, Kind.UPPER, most * steps / STEPS, d)
+    least = least_epsilon(d, size * count, BoundedRangeRuns(size, count).delta)
+    return Baseline.of(_NAME, _PLACE, digits, Kind.UPPER, least, d)
 
 
 def _setting(each: Numeric, runs: Numeric) -> tuple[Fraction, int]:

@@ -11,6 +11,7 @@ from flint import arb
 from symacct.kernel.accountant import certified_number
 from symacct.kernel.answer import Bound, bound
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
 from symacct.kernel.errors import DomainError, OrderError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric, order
@@ -140,9 +141,15 @@ def falling_sum(first: arb, terms: Iterable[tuple[arb, arb]]) -> arb:
     return total
 
 
-def smallest_step(suffices: Callable[[int], bool]) -> int:
-    """The smallest of 1, …, `STEPS` that suffices, if all larger ones do; `STEPS` is taken to.
+def least_epsilon(
+    allowed: Fraction, most: Fraction, delta: Callable[[Fraction, arb], arb]
+) -> Fraction:
+    """The least multiple of most/2³⁰ at which δ(ε) is proved to be at most `allowed`; δ(most) is 0.
 
-    The answer was asked itself, or is `STEPS`: where balls leave gaps it suffices all the same.
+    `delta` is given ε, and the allowed δ as a ball. The answer was asked itself, or is `most`:
+    where balls leave gaps it suffices all the same.
     """
-    return halved_whole(0, STEPS, lambda step: not suffices(step)) + 1
+    with precision(SEARCH_BITS + 2 * allowed.denominator.bit_length()):
+        ball = BALL.number(allowed)
+        before = halved_whole(0, STEPS, lambda step: not delta(most * step / STEPS, ball) <= ball)
+    return most * (before + 1) / STEPS

@@ -15,20 +15,18 @@ from flint import arb, fmpz
 
 from symacct.analysis.coin_counts import Signs, binomial, window
 from symacct.baselines.result import (
-    SEARCH_BITS,
-    STEPS,
     Baseline,
     enclose,
     falling_sum,
     finite_order,
+    least_epsilon,
     positive_delta,
     probability_or_zero,
-    smallest_step,
 )
 from symacct.kernel import deadline
 from symacct.kernel.answer import Bound
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import ends_of, floor, precision
+from symacct.kernel.arithmetic.ball import ends_of, floor
 from symacct.kernel.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
 from symacct.kernel.errors import AssumptionError, DomainError, echo
 from symacct.kernel.exact import Numeric, Order
@@ -129,12 +127,8 @@ def _epsilon_at(
 ) -> Baseline:
     """The least multiple of ε₀/2³⁰ at which Σ_c P[C = c] δ_c(ε) is proved to be at most δ."""
     d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd_size(n)
-    with precision(SEARCH_BITS + 2 * d.denominator.bit_length()):
-        allowed, kept = BALL.number(d), share(local)
-        steps = smallest_step(  # at ε₀ it is 0
-            lambda i: bool(_summed(people, local, kept, local * i / STEPS) <= allowed)
-        )
-    return Baseline.of("shuffled, clones", source, digits, Kind.UPPER, local * steps / STEPS, d)
+    least = least_epsilon(d, local, lambda eps, _: _summed(people, local, share(local), eps))
+    return Baseline.of("shuffled, clones", source, digits, Kind.UPPER, least, d)
 
 
 def shuffled_closed(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 30) -> Baseline:
@@ -227,10 +221,7 @@ class _Clones:
     def _above(self, k: int) -> arb:
         """P − e^ε Q of all counts >= k; k = c + 1 leaves one count, and a larger k none."""
         c = self.c
-        while self.k > min(k, c):
-            deadline.check()
-            self.mass *= arb(self.k) / (c - self.k + 1)
-            self.tail, self.k = self.tail + self.mass, self.k - 1
+        self._down_to(min(k, c))
         while self.k < min(k, c):
             deadline.check()
             self.tail, self.k = self.tail - self.mass, self.k + 1
@@ -240,15 +231,19 @@ class _Clones:
         before = self.mass * self.k / (c - self.k + 1)
         return self.slope * (self.tail + before) + self.further * self.tail
 
+    def _down_to(self, k: int) -> None:
+        """Go from a larger count to k, one by one."""
+        while self.k > k:
+            deadline.check()
+            self.mass *= arb(self.k) / (self.c - self.k + 1)
+            self.tail, self.k = self.tail + self.mass, self.k - 1
+
     def _one_less(self) -> None:
         """Go from c to c−1: the mass and the tail are then those of Bin(c−1, ½), k <= c−1.
 
         P[Bin(c, ½) >= k] = P[Bin(c−1, ½) >= k] + ½P[Bin(c−1, ½) = k−1]
         """
-        while self.k > self.c - 1 and self.k:
-            deadline.check()
-            self.mass *= arb(self.k) / (self.c - self.k + 1)
-            self.tail, self.k = self.tail + self.mass, self.k - 1
+        self._down_to(max(self.c - 1, 0))
         before = self.mass * self.k / self.c  # ½P[Bin(c−1, ½) = k−1]
         self.mass *= arb(2 * (self.c - self.k)) / self.c
         self.tail, self.c = self.tail - before, self.c - 1
@@ -325,7 +320,7 @@ def _with_one_other_value(n: int, local: Fraction, power: Fraction | int) -> arb
 
     counts = binomial(n, 1 / (1 + grown))
     weighted = ((chance, above_tangent((k * grown + (n - k) / grown) / n)) for k, chance in counts)
-    return _with_rest(weighted, arb(0), BALL.maximum(*map(above_tangent, (grown, 1 / grown))))
+    return _with_rest(weighted, BALL.maximum(*map(above_tangent, (grown, 1 / grown))))
 
 
 def _setting(
@@ -357,7 +352,7 @@ def _mean(n: int, local: Fraction, kept: arb, alpha: Order) -> arb:
     """E[(P/Q)^α] in a ball, over C ~ Bin(n−1, kept) clones, with what is outside of the window."""
     d, signs = (BALL.number(local) / 2).tanh(), Signs(alpha)
     weighted = ((chance, signs.moment(c + 1, d)) for c, chance in binomial(n - 1, kept))
-    return _with_rest(weighted, arb(0), signs.most(d))
+    return _with_rest(weighted, signs.most(d))
 
 
 def _with_a_third_value(n: int, local: Fraction, alpha: Order) -> arb:
@@ -374,13 +369,13 @@ def _with_a_third_value(n: int, local: Fraction, alpha: Order) -> arb:
             total = m * (grown + 1) / 2 + (n - m) / grown
             yield chance * total / n, signs.moment(m, m * (grown - 1) / (2 * total))
 
-    return _with_rest(weighted(), arb(0), signs.most((BALL.number(local) / 2).tanh()))
+    return _with_rest(weighted(), signs.most((BALL.number(local) / 2).tanh()))
 
 
-def _with_rest(weighted: Iterable[tuple[arb, arb]], smallest: arb, largest: arb) -> arb:
-    """The mean of values between these two, of which some are not given."""
+def _with_rest(weighted: Iterable[tuple[arb, arb]], largest: arb) -> arb:
+    """The mean of values from 0 to the largest, of which some are not given."""
     total, seen = arb(0), arb(0)
     for chance, value in weighted:
         total, seen = total + chance * value, seen + chance
     left = (1 - seen).max(arb(0))
-    return (total + left * smallest).union(total + left * largest)
+    return total.union(total + left * largest)
