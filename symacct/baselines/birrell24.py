@@ -48,8 +48,8 @@ def fixed_size_taylor(
     >>> print(fixed_size_taylor(8, "1/1000", 5, digits=7))
     1.655117e-7
     """
-    setting = _setting(alpha, gamma, sigma, sensitivity)
-    return _bound("Theorem 3.4", Fraction(1, 2), setting, terms, digits)
+    run = alpha, gamma, sigma, sensitivity
+    return _bound("Theorem 3.4", Fraction(1, 2), run, terms, digits)
 
 
 def poisson_taylor(
@@ -67,22 +67,25 @@ def poisson_taylor(
     >>> print(poisson_taylor(8, "1/1000", 5, digits=7))
     6.408055e-7
     """
-    setting = _setting(alpha, gamma, sigma, sensitivity)
-    return _bound("Theorem C.9", Fraction(-1), setting, terms, digits)
+    return _bound("Theorem C.9", Fraction(-1), (alpha, gamma, sigma, sensitivity), terms, digits)
 
 
 def _bound(
     place: str,
     correlation: Fraction,
-    setting: tuple[Fraction, Fraction, Fraction],
+    run: tuple[Numeric, Numeric, Numeric, Numeric],
     terms: int,
     digits: int,
 ) -> Bound:
     """log(1 + Σ_k E[∂ᵏ/∂γᵏ] γ^k/k! + the rest)/(α−1), by both ratios less 1, x and y.
 
-    E[xy] = e^{s·correlation} − 1, (α, γ, s) = `setting`, and `place` is that of the theorem.
+    E[xy] = e^{s·correlation} − 1, s = (Δ/σ)², and `place` is that of the theorem. `run` is α > 1,
+    0 < γ < 1, σ and Δ; DomainError, OrderError for others.
     """
-    alpha, g, square = setting
+    order, gamma, sigma, sensitivity = run
+    noise = nonnegative(sensitivity, "sensitivity") / positive(sigma, "sigma")
+    alpha, square = Fraction(finite_order(order, "Taylor's formula")), rational(noise**2, "sigma")
+    g = rational(probability(gamma, "gamma"), "gamma")
     m = whole(terms, "terms", least=3)
     if m >= _LAST_MOMENT:
         raise DomainError(f"terms: found {echo(terms)}, needed terms < {_LAST_MOMENT}")
@@ -92,7 +95,7 @@ def _bound(
     def value() -> arb:
         moments = _moments(square)
         second = alpha * (alpha - 1) * g**2
-        total = BALL.number(second) * (_growth(square) - _growth(correlation * square))
+        total = BALL.number(second) * (ball(square).exp() - ball(correlation * square).exp())
         for k in range(3, m):
             total += BALL.number(_derivative(alpha, k) * g**k / math.factorial(k)) * moments(k)
         return (total + _rest(alpha, g, m, moments)).log1p() / BALL.number(alpha - 1)
@@ -101,23 +104,9 @@ def _bound(
     return enclose(value, BEBP24.at(place), digits, what, Kind.UPPER, REPLACE_ONE, ABOVE_ONE)
 
 
-def _setting(
-    alpha: Numeric, gamma: Numeric, sigma: Numeric, sensitivity: Numeric
-) -> tuple[Fraction, Fraction, Fraction]:
-    """α > 1, 0 < γ < 1 and s = (Δ/σ)², exact; DomainError, OrderError for others."""
-    square = (nonnegative(sensitivity, "sensitivity") / positive(sigma, "sigma")) ** 2
-    order = Fraction(finite_order(alpha, "Taylor's formula"))
-    return order, rational(probability(gamma, "gamma"), "gamma"), rational(square, "sigma")
-
-
-def _growth(exponent: Fraction) -> arb:
-    """e^exponent in a ball."""
-    return ball(exponent).exp()
-
-
 def _moments(square: Fraction) -> Moments:
     """k ↦ B_k: E[x^k] for even k, the geometric mean of both neighbours for odd k >= 3."""
-    step = _growth(square)
+    step = ball(square).exp()
     raw = [arb(1), arb(1)]  # E[(1+x)^l] = e^{l(l−1)s/2}
 
     @cache

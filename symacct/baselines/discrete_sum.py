@@ -27,10 +27,8 @@ def discrete_sum_rdp(
     """
     at = finite_order(alpha, "discrete_sum_rdp")
     node = DiscreteGaussianSum(sigma, parties, sensitivity)
-    place, what = (
-        SYMACCT.at("docs/proofs/mechanisms.md, one-coordinate"),
-        "a sum of discrete Gaussians",
-    )
+    place = SYMACCT.at("docs/proofs/mechanisms.md, one-coordinate")
+    what = "a sum of discrete Gaussians"
     return enclose(
         lambda: node.of_one_number(BALL)(at), place, digits, what, Kind.EXACT, EITHER, ABOVE_ONE
     )

@@ -132,8 +132,8 @@ class _NoiseSearch:
         self.best: arb = ball(log_limit).lower()
         self.place: Fraction | None = None
         self.tail = arb("inf")
-        self._number = itertools.count()  # decides ties on the heap
-        self._heap: list[tuple[float, int, NoiseInterval]] = []
+        #: (−most, left, right, most): log G <= most for all σ between, the largest comes first.
+        self._heap: list[tuple[float, Fraction, Fraction, arb]] = []
 
     def run(self) -> None:
         """Cover σ up to where the tail is proved, then halve the blocks that may hold more.
@@ -143,30 +143,25 @@ class _NoiseSearch:
         for left, right in pairwise(self._ends()):
             self._add(left, right)
         for halved in range(STEERING.blocks):
-            block = self._heap[0][2]
-            if block.log_most <= self._enough():
+            _, left, right, most = self._heap[0]
+            if most <= self._enough():
                 return
-            if halved == STEERING.tried and self._is_out_of_reach(block):
+            # Are the blocks too few, as a bound misses by the square of a width? It steers.
+            reach = (self._enough() - self.best) * 4 * (STEERING.blocks / STEERING.tried) ** 2
+            if halved == STEERING.tried and most - self.best > reach:
                 return
             heapq.heappop(self._heap)
-            middle = between(block.left, block.right)
+            middle = between(left, right)
             self._meet(middle)
-            self._add(block.left, middle)
-            self._add(middle, block.right)
-
-    def _is_out_of_reach(self, block: NoiseInterval) -> bool:
-        """Are `STEERING.blocks` too few, as a bound misses by the square of a width? It steers."""
-        allowed = self._enough() - self.best
-        return bool(
-            block.log_most - self.best > allowed * 4 * (STEERING.blocks / STEERING.tried) ** 2
-        )
+            self._add(left, middle)
+            self._add(middle, right)
 
     def enclosed(self) -> arb:
         """log C: from the best value met to the largest bound of a block, or that of the tail."""
-        most = self.tail.max(self.best)
-        for _, _, block in self._heap:
-            most = most.max(block.log_most)
-        return self.best.union(most)
+        largest = self.tail.max(self.best)
+        for *_, most in self._heap:
+            largest = largest.max(most)
+        return self.best.union(largest)
 
     def _ends(self) -> list[Fraction]:
         """The rising ends of the first blocks, where values are met and the tail's bound is kept.
@@ -196,17 +191,8 @@ class _NoiseSearch:
     def _add(self, left: Fraction, right: Fraction) -> None:
         """Bound a block of σ, and put it on the heap by that bound, the largest first."""
         most = self.region.over_block(left, right, self._enough())
-        block = NoiseInterval(left, right, most if most.is_finite() else arb("inf"))
-        heapq.heappush(self._heap, (-float(block.log_most), next(self._number), block))
-
-
-@dataclass(frozen=True)
-class NoiseInterval:
-    """log G <= `log_most` for all σ from `left` to `right`."""
-
-    left: Fraction
-    right: Fraction
-    log_most: arb
+        most = most if most.is_finite() else arb("inf")
+        heapq.heappush(self._heap, (-float(most), left, right, most))
 
 
 @dataclass(frozen=True)
