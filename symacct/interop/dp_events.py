@@ -16,8 +16,6 @@ from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from flint import arb
-
 from symacct import laws
 from symacct.interop import floats
 from symacct.interop.floats import down, scalar, up
@@ -203,9 +201,8 @@ def mixture_parts(node: Node) -> tuple[float, list[float], list[float]] | None:
         return None
     what = "DistributionPair to a DpEvent"
     *smaller, largest = sorted(parts)
-    sizes = [floats.up(size, what) for size in (*smaller, largest)]
-    weights = [floats.down(parts[size], what) for size in smaller]
-    weights.append(floats.up(parts[largest], what))
+    sizes = [up(size, what) for size in (*smaller, largest)]
+    weights = [*(down(parts[size], what) for size in smaller), up(parts[largest], what)]
     return floats.root_down(node.P.variance, what), sizes, weights
 
 
@@ -219,18 +216,12 @@ _BITS = 128
 _GAMMA_SHARE = Fraction(1, 2**60)
 
 
-def mean(runs: TruncatedNegativeBinomial) -> arb:
-    """Enclose E[K], the mean number of runs, in a ball."""
-    value: arb = log_mean(BALL, runs).exp()
-    return value
-
-
 def mean_above(runs: TruncatedNegativeBinomial) -> Fraction:
     """Compute a rational number a little above E[K]; for η = 1 it is 1/γ itself."""
     if runs.eta == 1:
         return Fraction(1 / runs.gamma)
     with precision(_BITS):
-        return rational_of(mean(runs).upper())
+        return rational_of(log_mean(BALL, runs).exp().upper())
 
 
 def gamma_of_mean(eta: Fraction, expected: Fraction) -> Fraction:
@@ -242,10 +233,10 @@ def gamma_of_mean(eta: Fraction, expected: Fraction) -> Fraction:
         return 1 / expected
     low, high = Fraction(0), Fraction(1)
     with precision(_BITS):
-        target = BALL.number(expected)
+        target = BALL.number(expected).log()
         while high - low > low * _GAMMA_SHARE:
             middle = (low + high) / 2
-            if mean(TruncatedNegativeBinomial(eta, middle)) >= target:
+            if log_mean(BALL, TruncatedNegativeBinomial(eta, middle)) >= target:
                 low = middle
             else:
                 high = middle
@@ -304,11 +295,8 @@ class Reading:
     def only_under(self, event: object, *relations: str) -> None:
         """Refuse an event that says something under other relations: UnreadRelationError."""
         if self.relation not in relations:
-            raise unread_event(
-                UnreadRelationError,
-                event,
-                f"found {self.relation}, needed {' or '.join(relations)}",
-            )
+            finding = f"found {self.relation}, needed {' or '.join(relations)}"
+            raise unread_event(UnreadRelationError, event, finding)
 
     def reading(self, relation: str) -> Reading:
         """Return the reading under the relation that samples can differ in."""
@@ -349,11 +337,9 @@ class Reading:
             return Compose()
         if not sigma:
             return NO_PRIVACY
-        return (
-            DiscreteGaussian(sigma, math.floor(size))
-            if is_scalar
-            else ZCDP((size / sigma) ** 2 / 2)
-        )
+        if is_scalar:
+            return DiscreteGaussian(sigma, math.floor(size))
+        return ZCDP((size / sigma) ** 2 / 2)
 
     def response(self, event: object, depth: int) -> Node:
         """Read an answer that is at random of k with probability p, and else the true one.
@@ -364,14 +350,11 @@ class Reading:
         k = whole(_field(event, "num_buckets"), "RandomizedResponseDpEvent, num_buckets", least=1)
         self.only_under(event, "replace_one", "zero_out")
         if self.sampled:  # no answer is not one at random
-            raise unread_event(
-                UnreadRelationError,
-                event,
-                (
-                    "found it in a Poisson sample, needed noise on a sum: a record outside the "
-                    "sample gives no answer, and anyone can see that"
-                ),
+            finding = (
+                "found it in a Poisson sample, needed noise on a sum: a record outside the sample "
+                "gives no answer, and anyone can see that"
             )
+            raise unread_event(UnreadRelationError, event, finding)
         if not isinstance(p, int | Fraction) or not 0 <= p <= 1:
             raise DomainError(f"noise_parameter: found {echo(p)}, needed 0 <= noise_parameter <= 1")
         if k == 1 or p == 1:
@@ -398,7 +381,9 @@ class Reading:
         delta = delta_or_one(_field(event, "delta"), "EpsilonDeltaDpEvent, delta")
         if not delta or is_infinite(_field(event, "epsilon")):
             return _pure(event, PureDP)
-        odds = _exp_above(rational(_field(event, "epsilon"), "EpsilonDeltaDpEvent, epsilon"))
+        epsilon = rational(_field(event, "epsilon"), "EpsilonDeltaDpEvent, epsilon")
+        with precision(_BITS):
+            odds = rational_of(BALL.number(epsilon).exp().upper())
         more, less = ((1 - delta) * x / (1 + odds) for x in (odds, 1))
         return DistributionPair([delta, more, less, 0], [0, less, more, delta])
 
@@ -549,12 +534,6 @@ def _pure(event: object, law: Callable[[Any], Node]) -> Node:
     return law(epsilon) if nonnegative(epsilon, what) else Compose()
 
 
-def _exp_above(epsilon: Fraction) -> Fraction:
-    """Compute a rational number a little above e^ε."""
-    with precision(_BITS):
-        return rational_of(BALL.exp(BALL.number(epsilon)).upper())
-
-
 def _field(event: object, name: str) -> Any:
     """Read a field of an event; a float is its exact binary value. DomainError for none."""
     try:
@@ -640,7 +619,12 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
     leaf = next((kind for kind in type(node).__mro__ if kind in _LEAVES), None)
     if leaf is not None:
         name, *numbers = _LEAVES[leaf](node, what)
-        return _newer(events, name)(*numbers)
+        if not hasattr(events, name):
+            raise MissingPackageError(
+                f"to_dp_event: needed a dp-accounting with {name}",
+                remedy="install a newer one with pip",
+            )
+        return getattr(events, name)(*numbers)
     if isinstance(node, Sampling) and node.theorem_adjacency != node.read_adjacency:
         raise DomainError(
             f"{what}: found {node.fixed_adjacency}, needed {node.read_adjacency}: dp_accounting "
@@ -678,17 +662,6 @@ def _repeated(
     if runs.rate < 1:
         raise DomainError(f"{what}: found the mean {echo(runs.rate)}, needed a mean >= 1")
     return events.RepeatAndSelectDpEvent(inner, up(runs.rate, what), float("inf"))
-
-
-def _newer(events: ModuleType, name: str) -> Any:
-    """Find a class of events, which older versions may lack: MissingPackageError."""
-    try:
-        return getattr(events, name)
-    except AttributeError:
-        raise MissingPackageError(
-            f"to_dp_event: needed a dp-accounting with {name}",
-            remedy="install a newer one with pip",
-        ) from None
 
 
 def _composed(node: Compose, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
