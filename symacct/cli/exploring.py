@@ -80,8 +80,15 @@ def sweep_command(
     csv: Write the results to this CSV file.
     """
     (m,), axes = _gridded([expr], over, delta)
-    with _executor(jobs) as executor:
-        swept = sweep(m, axes, executor=executor, file=file, **how)
+    executor: AbstractContextManager[Executor | None]
+    try:
+        executor = nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs)
+    except (OSError, ImportError) as error:  # there are no semaphores here
+        raise ExecutorError(
+            f"--jobs: found {jobs}, and no processes to be had ({error}); needed --jobs 1"
+        ) from None
+    with executor as processes:
+        swept = sweep(m, axes, executor=processes, file=file, **how)
     if csv is not None:
         swept.to_csv(csv)
     return swept
@@ -149,16 +156,6 @@ def _gridded(
             print_note(f"{name} is a count, taken at {', '.join(whole)}")
         axes[name] = whole
     return nodes, axes
-
-
-def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
-    """Open so many processes, or None for one; ExecutorError where there are none to be had."""
-    try:
-        return nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs)
-    except (OSError, ImportError) as error:  # there are no semaphores here
-        raise ExecutorError(
-            f"--jobs: found {jobs}, and no processes to be had ({error}); needed --jobs 1"
-        ) from None
 
 
 @command(

@@ -23,7 +23,6 @@ from symacct.kernel.claims import adjacency
 from symacct.kernel.conversion import BEST
 from symacct.kernel.errors import echo, reason
 from symacct.kernel.node import Node
-from symacct.kernel.parameters import By
 from symacct.results.screen import Labelled, Note, Part, Verbatim
 from symacct.results.terminal import print_part
 from symacct.text import parse_open
@@ -58,19 +57,9 @@ class Like:
     is_given: bool = True
 
 
-def one_or_several(names: tuple[str, ...]) -> By:
-    """Return one name as it is, several as a tuple, and None for none."""
-    return names if names[1:] else next(iter(names), None)
-
-
 def orders_option(text: str) -> str | list[str]:
     """Read the Rényi orders of an option: "integer", or the values of a grid."""
     return text if text == "integer" else grid(text)
-
-
-def _give_seconds(value: int) -> None:
-    """Limit the seconds of a question until the command ends."""
-    click.get_current_context().with_resource(limits.limits(seconds=value))
 
 
 #: A parameter of this name is the same option of every command, unless its annotation or a
@@ -83,7 +72,7 @@ SHARED = {
         "part of EXPR uses the theorem that applies to it.",
         metavar="THEOREM",
         is_repeated=True,
-        read=one_or_several,
+        read=lambda names: names if names[1:] else next(iter(names), None),
     ),
     "also": Like(
         "Show the result of this theorem as well. This option can be repeated.",
@@ -106,7 +95,7 @@ SHARED = {
         "The processor time for the smallest number that is proved. The default is "
         f"{limits.Limits().seconds} seconds.",
         type=click.INT,
-        read=_give_seconds,
+        read=lambda value: click.get_current_context().with_resource(limits.limits(seconds=value)),
         is_given=False,
     ),
     "sampling": Like(read=lambda text: text.replace("-", "_")),
@@ -232,18 +221,17 @@ def _parameter(
         kept["is_flag"] = True
     else:
         kept |= {"type": typed, "multiple": is_repeated, "show_default": "default" in kept}
+
+    def reading(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        return read(value) if read and value is not None else value
+
     return click.Option(
         [*(like.names or [_flag(one.name)]), one.name],
-        callback=None if read is None else _reading(read),
-        help=_option_help(one.name, function) or like.help or _sentence(one.name, of),
+        callback=reading,
+        help=_own_help(one.name, function) or like.help or _sentence(one.name, of),
         expose_value=like.is_given,
         **kept,
     )
-
-
-def _reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Make what click calls with the value of an option; an option without one has None."""
-    return lambda ctx, parameter, value: value if value is None else read(value)
 
 
 def _flag(name: str) -> str:
@@ -255,7 +243,7 @@ def _flag(name: str) -> str:
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-def _option_help(name: str, function: Callable[..., Any]) -> str:
+def _own_help(name: str, function: Callable[..., Any]) -> str:
     """Read what a command says of its option, in a line "name: …" after the form feed."""
     unseen = str(function.__doc__).partition("\f")[2]
     match = re.search(rf"^ *{name}: (.*?)(?=^ *\w+: |\Z)", unseen, re.MULTILINE | re.DOTALL)
@@ -299,19 +287,14 @@ def show(answer: Any, as_json: bool = False) -> None:
     else:
         parts = [Labelled(answer.rows())] if hasattr(answer, "rows") else [str(answer)]
     for part in parts:
-        _print(part)
+        match part:
+            case Note():  # to standard error
+                print_note(part.text)
+            case Verbatim():
+                click.secho(part.text.removesuffix("\n"), dim=part.is_dim)
+            case _:
+                print_part(part)
         sys.stdout.flush()  # the next part may take seconds
-
-
-def _print(part: Part) -> None:
-    """Print one part of a screen; notes go to standard error."""
-    match part:
-        case Note():
-            print_note(part.text)
-        case Verbatim():
-            click.secho(part.text.removesuffix("\n"), dim=part.is_dim)
-        case _:
-            print_part(part)
 
 
 def _document(answer: Any) -> Any:

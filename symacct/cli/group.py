@@ -140,19 +140,14 @@ def findings_alone_are_1() -> Iterator[None]:
         raise SystemExit(NOT_JUDGED) from None
 
 
-def _escape_signs() -> None:
-    """Let standard output and error write every text: a sign that they lack as its escape."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-
-
 class Commands(click.Group):
     """The group, which turns what is wrong with an input into one line and exit status 2."""
 
     def main(self, *args: Any, **how: Any) -> Any:
         """Run a command; an output that cannot be written to is one line and exit status 2."""
-        _escape_signs()
+        for stream in (sys.stdout, sys.stderr):  # a sign that they lack is written as its escape
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
         try:
             return super().main(*args, **how)
         except OSError as error:  # of a closed pipe click says nothing; no file of ours gets here

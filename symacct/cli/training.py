@@ -95,12 +95,10 @@ def dpsgd_command(
     """
     one_of("dpsgd", noise_multiplier=noise_multiplier, epsilon=epsilon)
     one_of("dpsgd", epochs=run["epochs"], steps=run["steps"])
+    noise: Any = _NOISE
     try:
-        noise = (
-            _NOISE
-            if noise_multiplier is None
-            else exact(parse_formula(noise_multiplier, symbols.alpha))
-        )
+        if noise_multiplier is not None:
+            noise = exact(parse_formula(noise_multiplier, symbols.alpha))
     except ParseError as error:
         wrong = f"--noise-multiplier: found {echo(noise_multiplier)}, needed a number > 0"
         raise InputError(wrong) from error
