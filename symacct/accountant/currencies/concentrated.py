@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from symacct.kernel.accountant import (
     certified_number,
     refuse_symbols,
 )
-from symacct.kernel.answer import Bound, Enclosure, bound
+from symacct.kernel.answer import Bound, bound
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.attached import question
@@ -56,15 +57,7 @@ def zcdp(m: Node, digits: int = 10) -> Bound:
     >>> print((Gaussian(5) + Laplace(2)).zcdp())
     0.1265306598
     """
-    node, claim = _node_and_claim(m, "zcdp")
-
-    def value(accountant: Accountant) -> tuple[arb, Claim]:
-        with _precisely():
-            rho, kind = _everywhere(node, accountant, digits)
-        return rho, replace(claim, kind=combine([kind, claim.kind], "zcdp"))
-
-    found = certified_number(value, digits, f"zcdp of {echo(m)}")
-    return bound(_short(found, node, INFINITY), found.claim.kind)
+    return _answer(m, "zcdp", INFINITY, digits, functools.partial(_everywhere, digits=digits))
 
 
 def zcdp_at_once(m: Node, digits: int = 10) -> Bound | None:
@@ -93,51 +86,50 @@ def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
     >>> print(PoissonSubsample(Gaussian(1), "1/100").tcdp(4))
     0.00009078851223
     """
-    node, claim = _node_and_claim(m, "tcdp")
     last = above_one(omega, "tcdp, omega")
     if not isinstance(last, Fraction):
         raise DomainError(f"tcdp, omega: found {echo(omega)}, needed a rational number > 1")
 
-    def value(accountant: Accountant) -> tuple[arb, Claim]:
-        with _precisely():
-            curve = accountant.curve(node)
-            value_at_last = curve(last)
-            if BALL.is_infinite(value_at_last):
-                raise AssumptionError(
-                    f"tcdp: found ε({last}) = ∞ of {echo(m)}, needed a smaller omega"
-                )
-            if not value_at_last.is_finite():  # more bits may tell
-                return arb.nan(), claim
-            if last <= node.steepest_up_to:
-                return _at_one(node), claim
-            rho, kind = _largest(curve, last - 1, digits)
-            return rho, replace(claim, kind=combine([kind, claim.kind], "tcdp"))
+    def search(node: Node, accountant: Accountant) -> tuple[arb, Kind]:
+        curve = accountant.curve(node)
+        value_at_last = curve(last)
+        if BALL.is_infinite(value_at_last):
+            raise AssumptionError(f"tcdp: found ε({last}) = ∞ of {echo(m)}, needed a smaller omega")
+        if not value_at_last.is_finite():  # more bits may tell
+            return arb.nan(), Kind.EXACT
+        if last <= node.steepest_up_to:
+            return _at_one(node), Kind.EXACT
+        return _largest(curve, last - 1, digits)
 
-    found = certified_number(value, digits, f"tcdp of {echo(m)}")
-    return bound(_short(found, node, last), found.claim.kind)
+    return _answer(m, "tcdp", last, digits, search)
 
 
-def _short(enclosure: Enclosure, node: Node, last: Order) -> Enclosure:
-    """Return the number as a decimal where it is ε(1) and that is one, else as it is."""
-    is_at_one = last <= node.steepest_up_to
-    return as_decimal(enclosure, node, 1, Kind.UPPER, None) if is_at_one else enclosure
+def _answer(
+    m: Node,
+    name: str,
+    last: Order,
+    digits: int,
+    search: Callable[[Node, Accountant], tuple[arb, Kind]],
+) -> Bound:
+    """Certify the largest ε(α)/α up to the order `last`, by `search` in the node of m's curve.
 
-
-def _precisely() -> AbstractContextManager[None]:
-    """Compute with more bits than the answer has, which the search loses."""
-    return precision(_BITS_FACTOR * BALL.bits)
-
-
-def _node_and_claim(m: Node, name: str) -> tuple[Node, Claim]:
-    """Return the node that theorems are asked about, and what is claimed of its curve.
-
-    Raises DomainError for open symbols, and SoundnessError for a lower bound.
+    It is a decimal where it is ε(1) and that is one. Raises DomainError for open symbols, and
+    SoundnessError for a lower bound.
     """
     node = as_node(m, name).rewritten
     refuse_symbols(m)
-    if node.claim.kind is Kind.LOWER:
+    claim = node.claim
+    if claim.kind is Kind.LOWER:
         raise SoundnessError(f"{name}: found only a lower bound of {echo(m)}, needed an upper one")
-    return node, node.claim
+
+    def value(accountant: Accountant) -> tuple[arb, Claim]:
+        with precision(_BITS_FACTOR * BALL.bits):
+            rho, kind = search(node, accountant)
+        return rho, replace(claim, kind=combine([kind, claim.kind], name))
+
+    found = certified_number(value, digits, f"{name} of {echo(m)}")
+    kind, is_at_one = found.claim.kind, last <= node.steepest_up_to
+    return bound(as_decimal(found, node, 1, Kind.UPPER, None) if is_at_one else found, kind)
 
 
 def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, Kind]:
@@ -152,8 +144,9 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
     if pure.is_finite():
         if not curve(2) > 0:
             return pure.union(arb(0)), Kind.EXACT
-        # Beyond the last order ε(∞) says ε(2)/2, which chords of a mere bound may be below.
-        largest, kind = _largest(curve, _last(curve, pure), digits)
+        # From the last λ on ε(∞)/(λ+1) is below ε(2)/2, which chords of a mere bound may be below.
+        last = rational((2 * pure / curve(2)).upper())
+        largest, kind = _largest(curve, last, digits)
         return largest.max(curve(2) / 2), kind
     if isinstance(node, Compose):
         parts = [
@@ -173,11 +166,6 @@ def _at_one(node: Node) -> arb:
     """Enclose ε(1) by the curve's formula, whose slope is proved, and not by a sharper bound."""
     value: arb = FormulaEvaluation(BALL).curve(node)(1)
     return value
-
-
-def _last(curve: NodeCurve, pure: arb) -> Fraction:
-    """Compute a λ from which on ε(∞)/(λ+1) is below ε(2)/2; ε(2) > 0."""
-    return rational((2 * pure / curve(2)).upper())
 
 
 class _Point(NamedTuple):
