@@ -8,7 +8,7 @@ docs/proofs/conversions.md, Lemma filter.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Self
 
@@ -65,10 +65,7 @@ class Adaptive:
     conversion: str
 
     def __init__(
-        self,
-        delta: Numeric,
-        orders: Iterable[Numeric] | None,
-        spent: Node | None,
+        self, delta: Numeric, orders: Iterable[Numeric] | None = None, spent: Node | None = None
     ) -> None:
         self.delta = given_delta(delta)
         self.orders = _orders(ORDERS if orders is None else orders, self.delta)
@@ -125,7 +122,7 @@ class Adaptive:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle by JSON: a copy goes on by itself from what was spent so far."""
-        return _again, (type(self), self.to_json())
+        return type(self).from_json, (self.to_json(),)
 
     def __repr__(self) -> str:
         stated = ", ".join(f"{name}={value!r}" for name, value in self._written().items())
@@ -269,7 +266,7 @@ class Filter(Adaptive):
     def _holds(self, total: Node) -> bool:
         """Is the ε of the curve at one of the orders proved to be at most the budget?
 
-        PrecisionError where that is not decided.
+        The precision is doubled until that is decided; PrecisionError at the limit on bits.
         """
         if self.rho is not None:
             return self._holds_at_all_orders(total, self.rho)
@@ -277,10 +274,18 @@ class Filter(Adaptive):
         if pure is not None and pure <= self.epsilon:
             return True
         orders = [alpha for alpha in self.orders if alpha != INFINITY or pure is None]
-        return any_at_most(
-            [lambda alpha=alpha: self._converted(total, alpha) for alpha in orders],  # type: ignore[misc]
-            self.epsilon,
-            f"Filter: {echo(total)} against ε = {echo(self.epsilon)}",
+        for bits in doubled(_FIRST_BITS):
+            with precision(bits):
+                most = BALL.number(self.epsilon)
+                balls = [self._converted(total, alpha) for alpha in orders]
+                if any(ball <= most for ball in balls):
+                    return True
+                if all(ball > most for ball in balls):
+                    return False
+        raise PrecisionError(
+            f"Filter: {echo(total)} against ε = {echo(self.epsilon)}: undecided at "
+            f"{limits.current().bits:,} bits",
+            remedy="raise the limit bits",
         )
 
     # Proved in docs/proofs/conversions.md, Lemma rho-filter.
@@ -322,14 +327,6 @@ class Odometer(Adaptive):
 
     conversion = "classic"
 
-    def __init__(
-        self,
-        delta: Numeric,
-        orders: Iterable[Numeric] | None = None,
-        spent: Node | None = None,
-    ) -> None:
-        super().__init__(delta, orders, spent)
-
     def add(self, m: Node) -> None:
         """Count m as run."""
         with self._lock:
@@ -347,24 +344,6 @@ class Odometer(Adaptive):
         return certified_number(reading, digits, f"Odometer: {echo(total)}")
 
 
-def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> bool:
-    """Is one of the values at most the limit? The precision is doubled until that is decided.
-
-    PrecisionError at the limit on bits.
-    """
-    for bits in doubled(_FIRST_BITS):
-        with precision(bits):
-            most = BALL.number(limit)
-            balls = [value() for value in values]
-            if any(ball <= most for ball in balls):
-                return True
-            if all(ball > most for ball in balls):
-                return False
-    raise PrecisionError(
-        f"{what}: undecided at {limits.current().bits:,} bits", remedy="raise the limit bits"
-    )
-
-
 def _orders(asked_orders: Iterable[Numeric], delta: Fraction) -> tuple[Order, ...]:
     """Sort the distinct finite orders, which have to be above 1, and add ∞.
 
@@ -375,8 +354,3 @@ def _orders(asked_orders: Iterable[Numeric], delta: Fraction) -> tuple[Order, ..
     if finite and not finite[0] > 1:
         raise DomainError(f"orders: found {echo(finite[0])}, needed orders above 1")
     return (*(finite if delta else ()), INFINITY)
-
-
-def _again(cls: type[Adaptive], document: str) -> Adaptive:
-    """Make an object from its JSON again, for copies and pickles."""
-    return cls.from_json(document)

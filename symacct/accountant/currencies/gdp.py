@@ -99,7 +99,10 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
             )
             if searched is not None:
                 return searched
-    kind = _kind(node) if is_smallest else Kind.UPPER
+    kind = Kind.UPPER
+    if is_smallest:
+        has_gaussian_tails = all(map(_has_gaussian_tail, terms_of(node)))
+        kind = Kind.EXACT if has_gaussian_tails else profile(node).claim.kind
     claim = _claim(node, kind)
 
     def value(accountant: Accountant) -> tuple[arb, Claim]:
@@ -147,7 +150,13 @@ def _searched(known: Profile, node: Node, error: Fraction, digits: int | None) -
 
     def ask(digits: int) -> Bound:
         def value(_: Accountant) -> tuple[arb, Claim]:
-            return _finite(smallest_mu(heights, error, digits)), claim
+            mu = smallest_mu(heights, error, digits)
+            if mu == arb("inf"):
+                raise AssumptionError(
+                    "gdp: found a privacy loss without a largest value, for which no μ holds",
+                    remedy="pass least_error > 0 to bound the tests with larger errors",
+                )
+            return mu, claim
 
         return bound(certified_number(value, digits, f"gdp of {echo(node)}"), kind)
 
@@ -184,16 +193,6 @@ def or_fewer_digits(ask: Callable[[int], Bound], digits: int) -> Bound:
     return ask(min(digits, _FEW_DIGITS))
 
 
-def _finite(mu: arb) -> arb:
-    """Return a μ that is not ∞; AssumptionError for that."""
-    if mu == arb("inf"):
-        raise AssumptionError(
-            "gdp: found a privacy loss without a largest value, for which no μ holds",
-            remedy="pass least_error > 0 to bound the tests with larger errors",
-        )
-    return mu
-
-
 def _claim(node: Node, kind: Kind, *sources: Source) -> Claim:
     """State the claim of a number about the node, certified if its curve is."""
     return Claim(
@@ -202,12 +201,6 @@ def _claim(node: Node, kind: Kind, *sources: Source) -> Claim:
         sources=(*_SOURCES, *sources),
         certified=node.claim.certified,
     )
-
-
-def _kind(node: Node) -> Kind:
-    """Return exact for Gaussian noise, its samples and their sums, else the profile's kind."""
-    has_gaussian_tails = all(map(_has_gaussian_tail, terms_of(node)))
-    return Kind.EXACT if has_gaussian_tails else profile(node).claim.kind
 
 
 def _is_smallest(node: Node) -> bool:
