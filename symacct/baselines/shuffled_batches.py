@@ -27,6 +27,7 @@ from symacct.kernel.exact import Exact, Numeric, exact
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import CGK24
+from symacct.kernel.sums.balls import normal_tail
 from symacct.mechanisms import DistributionPair
 
 #: Bounds are given for σ between these. Others are refused, as places in float64 are lost.
@@ -140,17 +141,8 @@ class _Batches:
     # Proved in docs/proofs/allocations.md, Lemma shuffled-rounding.
     def delta(self, eps: Fraction, digits: int) -> Enclosure:
         """(1 − Es) δ̂(ε + 3Es), a lower bound, as every probability is known but for a share s."""
-        off, weight = (
-            self.epochs * _MASS_ERROR,
-            math.exp(
-                float(
-                    max(
-                        Fraction(-STEERING.largest_epsilon),
-                        min(eps, Fraction(STEERING.largest_epsilon)),
-                    )
-                )
-            ),
-        )
+        off = self.epochs * _MASS_ERROR
+        weight = math.exp(min(eps, Fraction(STEERING.largest_epsilon)))
         pair = self._pair(self._places(lambda p, q: p - weight * q))
         bound = Accountant().lower_delta(pair, eps + 3 * off, self._digits_of(digits))
         return self._lower_bound((1 - off) * _lower(bound), digits)
@@ -188,10 +180,8 @@ class _Batches:
             for _ in range(4):
                 tried = [low + (high - low) * i / STEERING.tried for i in range(STEERING.tried + 1)]
                 best = max(tried, key=lambda c: worth(*(self._above(c, m) for m in self.moves)))
-                low, high = (
-                    best - (high - low) / STEERING.tried,
-                    best + (high - low) / STEERING.tried,
-                )
+                step = (high - low) / STEERING.tried
+                low, high = best - step, best + step
             return [Fraction(best).limit_denominator(10**6)]
         tried = [low + (high - low) * i / 4000 for i in range(4001)]
         kept = [
@@ -243,16 +233,10 @@ class _Batches:
         """The probabilities in balls of the slices, from the lowest one up."""
         sigma = BALL.number(self.sigma)
         below = [
-            _normal(BALL.number(c) - move / sigma) * _normal(BALL.number(c)) ** (self.steps - 1)
-            for c in places
+            normal_tail(move / sigma - c) * normal_tail(-c) ** (self.steps - 1)
+            for c in map(BALL.number, places)
         ]
         return [b - a for a, b in zip([arb(0), *below], [*below, arb(1)], strict=True)]
-
-
-def _normal(x: arb) -> arb:
-    """Φ(x) in a ball."""
-    probability: arb = (-x / arb(2).sqrt()).erfc() / 2
-    return probability
 
 
 def _close(law: list[arb], counts: list[int]) -> bool:
