@@ -55,7 +55,7 @@ from symacct.kernel.errors import (
     echo,
 )
 from symacct.kernel.evaluation import Evaluation, exact_pure
-from symacct.kernel.exact import INFINITY, Numeric, Order, sympy
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.optimal_order import Steering, is_steered, last_order, whole_valley
 from symacct.kernel.parameters import By, given_delta, rational
@@ -170,32 +170,43 @@ class Target:
         An infinite ε misses the target. Where both ends of ε enclose the target, an ε that is known
         as a number decides a tie, else PrecisionError is raised.
         """
-        node = self.at(value)
-        try:
-            guarantee = node.epsilon(self.delta, digits, **self.how)
-        except InfiniteError as error:  # m exists, and no finite ε meets the target δ
-            self.infinite = self.infinite or error
+        asked = self.ask(value, self.at(value), digits)
+        if asked is None:
             return False
-        self.guarantees[value] = node, guarantee
-        epsilon = guarantee.epsilon
-        self.remember(value, epsilon.upper)
-        if epsilon.upper < INFINITY and exact.exact(epsilon.upper) <= self.epsilon:
+        self.remember(value, asked.upper)
+        if asked.upper < INFINITY and exact.exact(asked.upper) <= self.epsilon:
             return True
-        if epsilon.lower == INFINITY or exact.exact(epsilon.lower) > self.epsilon:
+        if asked.lower == INFINITY or exact.exact(asked.lower) > self.epsilon:
             return False
-        known = epsilon.exactly
-        if known is None and guarantee.alpha == INFINITY:
-            known = exact_pure(node, self.how["by"])
+        known = self.known(value, digits)
         if known is not None:  # as in a tie such as Laplace(3) at ε = 1/3
             return bool(known <= self.epsilon)
         if digits < _SEARCH.digits:
             return self._met(value, _SEARCH.digits)
         raise PrecisionError(
-            f"{self.symbol} = {number(value)}: found ε in [{epsilon.rounded_down()}, "
-            f"{epsilon.rounded_up()}], which does not decide whether it exceeds "
+            f"{self.symbol} = {number(value)}: found {self.letter} in [{asked.rounded_down()}, "
+            f"{asked.rounded_up()}], which does not decide whether it exceeds "
             f"{echo(self.epsilon)}",
             remedy="move the target by a little",
         )
+
+    def ask(self, value: Fraction, node: Node, digits: int) -> Bound | None:
+        """Ask for the number that the target bounds, of m at the value, and keep it; None for ∞."""
+        try:
+            guarantee = node.epsilon(self.delta, digits, **self.how)
+        except InfiniteError as error:  # m exists, and no finite ε meets the target δ
+            self.infinite = self.infinite or error
+            return None
+        self.guarantees[value] = node, guarantee
+        epsilon: Bound = guarantee.epsilon
+        return epsilon
+
+    def known(self, value: Fraction, digits: int) -> Exact | None:
+        """Return the number that was asked to so many digits, where more than its ends is known."""
+        node, guarantee = self.guarantees[value]
+        if guarantee.epsilon.exactly is None and guarantee.alpha == INFINITY:
+            return exact_pure(node, self.how["by"])
+        return guarantee.epsilon.exactly
 
     def remember(self, value: Fraction, about: mpmath.mpf | float) -> None:
         """Remember log(ε/target) at `value`, where ε is `about`: it steers the next guess.
@@ -271,11 +282,11 @@ def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
     """
     low, high = _bracket(target)
     unit = Fraction(1) if target.is_whole else Fraction(10) ** (decimal_exponent(low) - digits + 1)
-    below, above = _units_around(low, high, unit)
+    below, above = math.floor(low / unit), math.ceil(high / unit)
     # It ends: the ends of a bracket of real numbers are finite decimals at which m exists.
     while not (target.exists(below * unit) and target.exists(above * unit)):
         unit /= 10
-        below, above = _units_around(low, high, unit)
+        below, above = math.floor(low / unit), math.ceil(high / unit)
     first = target.met(below * unit)
     if target.met(above * unit) is first:
         raise DomainError(
@@ -290,11 +301,6 @@ def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
         else:
             above = between
     return below * unit, above * unit
-
-
-def _units_around(low: Fraction, high: Fraction, unit: Fraction) -> tuple[int, int]:
-    """Return the most units that are at most `low`, and the fewest that are at least `high`."""
-    return math.floor(low / unit), math.ceil(high / unit)
 
 
 def _bracket(target: Target) -> tuple[Fraction, Fraction]:
@@ -569,13 +575,9 @@ def _reachable(name: str, target: Fraction, at: Numeric | None) -> Fraction:
     is_told = target > blind or (name == "bayes_success" and target == blind)
     is_bounded = name not in _UNBOUNDED
     if not is_told or (is_bounded and target >= 1):
-        raise DomainError(
-            (
-                f"{name}: found {echo(target)}, needed more than {shown(blind)}, which a blind "
-                "guess has"
-            )
-            + (", and less than 1" if is_bounded else "")
-        )
+        needed = f"more than {shown(blind)}, which a blind guess has"
+        needed += ", and less than 1" if is_bounded else ""
+        raise DomainError(f"{name}: found {echo(target)}, needed {needed}")
     return target
 
 
@@ -596,41 +598,27 @@ class _RiskTarget(Target):
         self.letter = self.words
         self.risks: dict[Fraction, tuple[Node, Bound]] = {}
 
-    def _risk(self, node: Node, digits: int) -> Bound:
-        """Compute the risk of a node, certified to this many significant digits."""
+    def ask(self, value: Fraction, node: Node, digits: int) -> Bound:
+        """Ask for the risk of m at the value, certified to this many significant digits."""
         if self.name == "rho":
-            return node.zcdp(digits)
-        risk = getattr(Risk(node, digits), self.name)
-        value: Bound = risk if self.asked_at is None else risk(self.asked_at)
-        return value
-
-    def _met(self, value: Fraction, digits: int) -> bool:
-        """Decide the value by the risk's two ends; a ρ or a risk known as a number decides a tie.
-
-        An upper bound of few digits whose ends enclose the target counts as a miss; for any other
-        risk PrecisionError is raised.
-        """
-        node = self.at(value)
-        risk = self._risk(node, digits)
+            risk = node.zcdp(digits)
+        else:
+            risk = getattr(Risk(node, digits), self.name)
+            risk = risk if self.asked_at is None else risk(self.asked_at)
         self.risks[value] = node, risk
-        self.remember(value, risk.upper)
-        if exact.exact(risk.upper) <= self.epsilon:
-            return True
-        if exact.exact(risk.lower) > self.epsilon:
-            return False
+        return risk
+
+    def known(self, value: Fraction, digits: int) -> Exact | None:
+        """Return a known ρ or risk, as μ = 1/3 of Gaussian(3), where more digits do not tell.
+
+        An upper bound of few digits whose ends enclose the target counts as a miss, ∞.
+        """
+        node, risk = self.risks[value]
         if digits < _SEARCH.digits:
-            return self._met(value, _SEARCH.digits)
+            return None
         known = zcdp_in_fractions(node) if self.name == "rho" else risk.exactly
-        if known is not None:  # a tie, as at μ = 1/3 of Gaussian(3)
-            return known <= self.epsilon
-        if risk.claim.kind is Kind.UPPER and risk.digits < _LEAST_BOUND_DIGITS:
-            return False  # no more digits can be had
-        raise PrecisionError(
-            f"{self.symbol} = {number(value)}: found {self.words} in [{risk.rounded_down()}, "
-            f"{risk.rounded_up()}], which does not decide whether it exceeds "
-            f"{echo(self.epsilon)}",
-            remedy="move the target by a little",
-        )
+        is_short = risk.claim.kind is Kind.UPPER and risk.digits < _LEAST_BOUND_DIGITS
+        return INFINITY if known is None and is_short else known
 
 
 # --- about what an ε is
@@ -780,7 +768,8 @@ def calibrate(
 
     def ask(conversion: str, digits: int = digits) -> Calibration:
         how = {"conversion": conversion, "orders": parameters.orders(orders), "by": by}
-        return _calibrate(m, (epsilon, delta), digits, how)
+        question = m, epsilon, delta, digits, how
+        return _calibrate(Target(*question), _Steered(*question), digits)
 
     if conversion != BEST:
         return ask(conversion)
@@ -807,18 +796,16 @@ def calibrate(
     return replace(choice.answer, guarantee=guarantee)
 
 
-def _calibrate(
-    m: Node, goal: tuple[Numeric, Numeric], digits: int, how: dict[str, Any]
-) -> Calibration:
-    """Find the two values by one conversion; `goal` is the target (ε, δ).
+def _calibrate(target: Target, steered: _Steered, digits: int) -> Calibration:
+    """Find the two values by one conversion.
 
     The digits are looked for by a cheaper ε first. What it finds counts if it is proved.
     """
-    question = m, *goal, digits, how
-    target = Target(*question)
-    low, high = _steered_neighbours(_Steered(*question), target, digits) or neighbours(
-        target, digits
-    )
+    ends = None
+    with contextlib.suppress(SymacctError):  # float64 does not see the threshold
+        low, high = neighbours(steered, digits)
+        ends = (low, high) if target.met(low) is not target.met(high) else None
+    low, high = ends or neighbours(target, digits)
     meets, fails = (low, high) if target.met(low) else (high, low)
     return Calibration(target.symbol.name, meets, fails, *target.guarantees[meets])
 
@@ -850,17 +837,3 @@ class _Steered(Target):
         epsilon = steered_epsilon(self.m.subs({self.symbol: value}), self.delta, **self.how)
         self.remember(value, epsilon)
         return epsilon <= self.epsilon
-
-
-def _steered_neighbours(
-    steered: _Steered, target: Target, digits: int
-) -> tuple[Fraction, Fraction] | None:
-    """Return the two values between which float64 sees the threshold, if it is proved there.
-
-    None stands for a threshold that it does not see, or that the proof does not confirm.
-    """
-    with contextlib.suppress(SymacctError):
-        low, high = neighbours(steered, digits)
-        if target.met(low) is not target.met(high):
-            return low, high
-    return None
