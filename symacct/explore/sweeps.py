@@ -9,7 +9,7 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
@@ -76,22 +76,13 @@ def answer(task: str) -> str:
             return json.dumps([_error(error)] * len(read["questions"]))
         # One set of parameters is asked at several orders, δ or ε.
         for chosen, questions in groupby(read["questions"], lambda question: question[:-1]):
-            answers += _answers(accountant, settings, m, chosen, [q[-1][1] for q in questions])
+            numbers = [question[-1][1] for question in questions]
+            try:
+                at = m.subs(dict(chosen)) if chosen else m
+                answers += [_answer(accountant, settings, at, number) for number in numbers]
+            except SymacctError as error:  # there is no mechanism of these parameters
+                answers += [_error(error)] * len(numbers)
         return json.dumps(answers)
-
-
-def _answers(
-    accountant: Accountant, settings: Answer, m: Node, chosen: list[list[str]], numbers: list[str]
-) -> list[Answer]:
-    """Answer at each of the numbers (α, δ or ε), with the parameters `chosen` put into m.
-
-    Parameters for which there is no such mechanism give the same error at each number.
-    """
-    try:
-        at = m.subs(dict(chosen)) if chosen else m
-    except SymacctError as error:
-        return [_error(error)] * len(numbers)
-    return [_answer(accountant, settings, at, number) for number in numbers]
 
 
 def _error(error: SymacctError) -> Answer:
@@ -180,7 +171,7 @@ class ResultsFile:
         self._question = hashlib.sha256(_line(header))
         self._file = self._opened()
         try:
-            with self._errors_shown(lambda: "name another file"):
+            with _errors_shown(f"results file {path}"):
                 self._read()
         except BaseException:
             self.close()
@@ -191,12 +182,8 @@ class ResultsFile:
 
         Without fcntl, as on Windows, there is no lock.
         """
-        try:
+        with _errors_shown(f"results file {self.path}"):
             file = open(self.path, "a+b")  # noqa: SIM115  # it stays open for the whole sweep
-        except OSError as error:
-            raise StorageError(
-                f"results file {self.path}: {reason(error)}", remedy="name another file"
-            ) from None
         if fcntl is not None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -287,25 +274,13 @@ class ResultsFile:
         self._write([self._row(point, record) for point, record in records.items()])
         self.records.update(records)
 
-    @contextmanager
-    def _errors_shown(self, remedy: Callable[[], str]) -> Iterator[None]:
-        """Raise what the system says is wrong with the file as a StorageError.
-
-        `remedy` makes its remedy, and is called only then.
-        """
-        try:
-            yield
-        except OSError as error:
-            raise StorageError(
-                f"results file {self.path}: {reason(error)}", remedy=remedy()
-            ) from None
-
     def _write(self, lines: list[bytes]) -> None:
         """Append lines, down to the disk; a StorageError says how many points are safe."""
         before = os.fstat(self._file.fileno()).st_size
         safe = f"{len(self.records):,} of {self._header['points']:,} points are safe"
         room = "make room and run the same sweep again to go on"
-        with self._errors_shown(lambda: f"{safe} in its first {before:,} bytes; {room}"):
+        remedy = f"{safe} in its first {before:,} bytes; {room}"
+        with _errors_shown(f"results file {self.path}", remedy):
             self._file.seek(0, os.SEEK_END)
             self._file.write(b"".join(lines))
             self._file.flush()
@@ -321,7 +296,8 @@ class ResultsFile:
         content = b"".join([_line(self._header), *ordered])
         sorted_file = self.path.with_name(self.path.name + ".sorted")
         safe = "every point is safe in it, in the order of computation"
-        with self._errors_shown(lambda: f"{safe}; run the same sweep again to put it in order"):
+        remedy = f"{safe}; run the same sweep again to put it in order"
+        with _errors_shown(f"results file {self.path}", remedy):
             self._file.seek(0)
             if self._file.read() == content:
                 return
@@ -340,6 +316,15 @@ class ResultsFile:
         """Let go of the file; another sweep may use it."""
         with suppress(OSError):  # what could not be written was said, and closing tries it again
             self._file.close()
+
+
+@contextmanager
+def _errors_shown(file: str, remedy: str = "name another file") -> Iterator[None]:
+    """Raise what the system says is wrong with a file as a StorageError."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{file}: {reason(error)}", remedy=remedy) from None
 
 
 @functools.cache
@@ -409,12 +394,7 @@ class Sweep(Sequence[Record]):
     #: The question, which names the number on a screen.
     _ask = "epsilon"
 
-    def __init__(
-        self,
-        axes: Sequence[str],
-        records: Sequence[Record],
-        of: str,
-    ) -> None:
+    def __init__(self, axes: Sequence[str], records: Sequence[Record], of: str) -> None:
         self.axes = tuple(axes)
         #: The relation, and the sensitivity.
         self.about = of
@@ -441,9 +421,7 @@ class Sweep(Sequence[Record]):
     def _line(self, record: Record) -> str:
         """Write the parameters of a record, and its value or its error."""
         point = ", ".join(f"{name}={record[name]}" for name in self.axes)
-        if "value" not in record:
-            return f"{point}: {record['error']}"
-        return f"{point}: {record['value']}"
+        return f"{point}: {record.get('value') or record['error']}"
 
     def _repr_html_(self) -> str:
         """Lay the first 20 points in a table for a notebook, without the columns that are empty."""
@@ -468,9 +446,9 @@ class Sweep(Sequence[Record]):
             ),
         )
         if len(self) > _SCREEN_ROWS:
-            yield (f"… and {len(self) - _SCREEN_ROWS:,} more; --csv or --file keeps them all")
+            yield f"… and {len(self) - _SCREEN_ROWS:,} more; --csv or --file keeps them all"
         if self.errors:
-            yield (f"{len(self.errors):,} points have no answer; their error says why")
+            yield f"{len(self.errors):,} points have no answer; their error says why"
         yield f"relation: {self.about}"
 
     def as_dict(self) -> list[Record]:
@@ -485,15 +463,10 @@ class Sweep(Sequence[Record]):
     def to_csv(self, path: str | Path) -> None:
         """Write a table with a row for each point. Raises StorageError."""
         path = parameters.path(path, "table")
-        try:
-            with open(path, "w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, [*self.axes, *COLUMNS], restval="")
-                writer.writeheader()
-                writer.writerows(self)
-        except OSError as error:
-            raise StorageError(
-                f"table {path}: {reason(error)}", remedy="name another file"
-            ) from None
+        with _errors_shown(f"table {path}"), open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, [*self.axes, *COLUMNS], restval="")
+            writer.writeheader()
+            writer.writerows(self)
 
     def to_pandas(self) -> DataFrame:
         """Make a pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them.
@@ -574,7 +547,8 @@ def sweep(
         shown = shown_progress("sweep", len(points), len(done), wanted)
         advance = stack.enter_context(shown)
         tasks = points.tasks(settings, done)
-        results = _here(tasks) if executor is None else _elsewhere(tasks, executor)
+        here = ((numbers, json.loads(answer(task))) for numbers, task in tasks)
+        results = here if executor is None else _elsewhere(tasks, executor)
         try:
             for numbers, answers in results:
                 records = {
@@ -680,23 +654,17 @@ class ParameterGrid:
         """
         left = (point for point in range(len(self)) if point not in done)
         count = len(self) - len(done)
-        task = {"limits": asdict(limits.current()), "settings": settings, **self._expression()}
-        while numbers := list(itertools.islice(left, _points_a_task(count))):
+        task: Record = {"limits": asdict(limits.current()), "settings": settings}
+        try:
+            task["expression"] = self.m.to_json()
+        except SymacctError as error:  # which every point then has for an answer
+            task |= _error(error)
+        while count:
+            size = max(_LEAST_POINTS, min(count // _TASKS_AHEAD, _MOST_POINTS))
+            numbers = list(itertools.islice(left, size))
             count -= len(numbers)
             questions = [list(self.parameters(point).items()) for point in numbers]
             yield numbers, json.dumps({**task, "questions": questions})
-
-    def _expression(self) -> Record:
-        """Return the expression as text, or the error that every point then has for an answer."""
-        try:
-            return {"expression": self.m.to_json()}
-        except SymacctError as error:
-            return {"error": f"{type(error).__name__}: {error}"}
-
-
-def _points_a_task(left: int) -> int:
-    """Choose how many points the next task has, of those that are left."""
-    return max(_LEAST_POINTS, min(left // _TASKS_AHEAD, _MOST_POINTS))
 
 
 def _values(name: object, values: Values) -> list[str]:
@@ -728,12 +696,6 @@ def _orders(orders: str | Iterable[Numeric] | None) -> str | list[str] | None:
 
 Task = tuple[list[int], str]
 Result = tuple[list[int], list[Record]]
-
-
-def _here(tasks: Iterator[Task]) -> Iterator[Result]:
-    """Yield the results of the tasks, computed in this process."""
-    for numbers, task in tasks:
-        yield numbers, json.loads(answer(task))
 
 
 def _elsewhere(tasks: Iterator[Task], executor: Executor) -> Iterator[Result]:
