@@ -24,7 +24,6 @@ from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import whole
 from symacct.kernel.sources import WBK19, ZW19
 from symacct.kernel.sums.differences import differences_at
-from symacct.kernel.theorem_registry import RDPCurve
 from symacct.laws.law import Direction
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
@@ -93,7 +92,10 @@ def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
         spread = loss_spread(BALL, curve)
         if paired or l == 2:
             orders = [2 * (l // 2), 2 * (l - l // 2)]
-            difference = differences(BALL, curve, orders) if paired else _second(curve)
+            # B(ε,2) = e^{ε(2)} − 1 needs no dominating pair: it holds for an upper bound too.
+            difference: Callable[[int], arb] = (
+                differences(BALL, curve, orders) if paired else lambda order: curve(2).expm1()
+            )
             power = ternary_power(BALL, curve, spread, difference, l)
         else:
             power = ((l - 1) * curve(l)).exp() * spread(l)
@@ -102,14 +104,6 @@ def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
         return power ** (arb(1) / l), claim
 
     return certified_number(value, digits, f"zeta({echo(l)})")
-
-
-def _second(curve: RDPCurve) -> Callable[[int], arb]:
-    """Give the difference B(ε,2) = e^{ε(2)} − 1 whatever order it is asked at.
-
-    No dominating pair is needed for it, so it holds for an upper bound too.
-    """
-    return lambda order: curve(2).expm1()
 
 
 # --- the condition on odd orders
@@ -272,10 +266,9 @@ class _Side:
     def value(self, l: int) -> Enclosure:
         """Enclose χ^l to `_DIGITS` significant digits."""
 
-        def value_in_balls(_: object) -> tuple[arb, Claim]:
-            return self.chi(l, BALL.bits), Claim(Kind.EXACT)
-
-        return certified_number(value_in_balls, _DIGITS, f"chi^{l}", signed=True)
+        return certified_number(
+            lambda _: (self.chi(l, BALL.bits), Claim(Kind.EXACT)), _DIGITS, f"chi^{l}", signed=True
+        )
 
     def chi(self, l: int, bits: int) -> arb:
         """Enclose χ^l to a relative accuracy of `bits` bits, so that its sign is decided.

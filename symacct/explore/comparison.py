@@ -15,7 +15,7 @@ from symacct.export.cards import grid
 from symacct.export.description import KIND_LABELS, about, kind_label
 from symacct.kernel import limits
 from symacct.kernel.accountant import Accountant
-from symacct.kernel.answer import Enclosure, Guarantee, format_shared, order_text
+from symacct.kernel.answer import Enclosure, format_shared, order_text
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import conversions
 from symacct.kernel.deadline import Budget, progress, time_words
@@ -151,7 +151,11 @@ def compare(
         TheoremRow(t, t.name, t.kind, tuple(_ask(accountant, m, alpha, t) for alpha in alphas))
         for t in _others(m)
     ]
-    rows = [_default(accountant, m, alphas), *sorted(rows, key=_rank)]
+    answers = tuple(_ask(accountant, m, alpha) for alpha in alphas)
+    kinds = {answer.claim.kind for answer in answers if isinstance(answer, Enclosure)}
+    # The default row has the common kind of its answers, else upper; without one that of m's claim.
+    kind = kinds.pop() if len(kinds) == 1 else Kind.UPPER if kinds else m.claim.kind
+    rows = [TheoremRow(None, "default", kind, answers), *sorted(rows, key=_rank)]
     below = [_reference(accountant, m, alpha, i, rows) for i, alpha in enumerate(alphas)]
     rated = (replace(row, ratios=tuple(map(ratio, row.values, below))) for row in rows)
     headers = ("theorem", *(f"ε({order_text(alpha)})" for alpha in alphas))
@@ -321,7 +325,9 @@ def compare_epsilon(
     given_delta(delta)  # no δ is refused once, and not by each row
     ask = accountant or Accountant(digits=digits)
     budget = Budget(limits.current().seconds)
-    best = _guarantee(ask, m, delta)
+    best = None
+    with contextlib.suppress(SymacctError):
+        best = ask.epsilon(m, delta)
     budget = Budget(max(_LEAST_SECONDS, budget.remaining()))
     known: list[tuple[str, str | None]] = [(c.name, None) for c in conversions()]
     upper = [t for t in _others(m) if t.kind is not Kind.LOWER and t.status == PROVED]
@@ -333,28 +339,11 @@ def compare_epsilon(
         one = budget.ask(share, lambda: _epsilon(ask, m, delta, conversion, by))  # noqa: B023
         rows.append(ConvertedEpsilon(conversion, by, one or f"not {time_words()}"))
     if not best or best.kind is not Kind.EXACT:
-        rows += _lower_bound_row(ask, m, delta, budget)
+        with contextlib.suppress(SymacctError):
+            lower = budget.ask(1, lambda: ask.lower_epsilon(m, delta))
+            if lower is None or lower.lower > 0:
+                rows.append(ConvertedEpsilon(_LOWER_BOUND, None, lower or f"not {time_words()}"))
     return Comparison(("conversion", "theorem", "ε"), sorted(rows, key=_best_first), about(m))
-
-
-def _guarantee(accountant: Accountant, m: Node, delta: Any) -> Guarantee | None:
-    """Ask for the ε to report, the least that is proved in time; None where none is."""
-    with contextlib.suppress(SymacctError):
-        return accountant.epsilon(m, delta)
-    return None
-
-
-def _lower_bound_row(
-    accountant: Accountant, m: Node, delta: Any, budget: Budget
-) -> Iterator[ConvertedEpsilon]:
-    """Yield a row with a lower bound of the true ε, or one that says that the time is over.
-
-    A bound of 0, and an error, yield no row.
-    """
-    with contextlib.suppress(SymacctError):
-        lower = budget.ask(1, lambda: accountant.lower_epsilon(m, delta))
-        if lower is None or lower.lower > 0:
-            yield ConvertedEpsilon(_LOWER_BOUND, None, lower or f"not {time_words()}")
 
 
 def _epsilon(
@@ -402,17 +391,6 @@ def _is_one_of_several(theorem: Theorem, m: Node) -> bool:
         for node in about
         if other is not theorem
     )
-
-
-def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> TheoremRow:
-    """Ask for the default answers; the row's kind is their common one, else upper.
-
-    Where there is no answer at all it is the kind of m's claim.
-    """
-    values = tuple(_ask(accountant, m, alpha) for alpha in alphas)
-    kinds = {value.claim.kind for value in values if isinstance(value, Enclosure)}
-    kind = kinds.pop() if len(kinds) == 1 else Kind.UPPER if kinds else m.claim.kind
-    return TheoremRow(None, "default", kind, values)
 
 
 def _ask(

@@ -92,9 +92,9 @@ def _sentences(
         for name, argument, most in rows
         if isinstance(most, Bound)
     ]
-    return (
-        (*listed_words, OF_EITHER) if listed_words and is_open(relation, m) else tuple(listed_words)
-    )
+    if listed_words and is_open(relation, m):
+        listed_words.append(OF_EITHER)
+    return tuple(listed_words)
 
 
 def in_words(
@@ -188,10 +188,6 @@ def _bound_cell(value: Bound | str | None) -> str:
     return value.rounded() if isinstance(value, Bound) else "–"
 
 
-def _kind_cell(value: Bound | str) -> str:
-    return str(value.claim.kind) if isinstance(value, Bound) else "not known"
-
-
 # --- the rows of the table
 #
 # What is asked, and what was had of it in time.
@@ -237,8 +233,18 @@ def rows_of(risks: Risk) -> list[Row]:
 
 def _in_time(budget: Budget, of: Risk, name: str, argument: str | None) -> Bound | str:
     """Ask for the number, or for why there is none: an error, or that the time is over."""
-    answer = budget.ask(1, lambda: _or_why(of, name, argument))
-    return f"not {time_words()}" if answer is None else answer
+
+    def number() -> Bound:
+        risk: Bound = getattr(of, name) if argument is None else getattr(of, name)(argument)
+        return risk
+
+    try:
+        return budget.ask(1, number) or f"not {time_words()}"
+    except SymacctError as error:
+        if isinstance(error, AssumptionError) and name == "mu_of_all" and not of.is_of_curve:
+            error_floor = given(of.least_error)
+            return f"not known for this noise; the μ above is for errors from {error_floor}"
+        return str(error).removeprefix(f"{name}: ").removeprefix("gdp: ")
 
 
 def _filled(rows: list[Row], risks: Risk, budget: Budget) -> list[Row]:
@@ -307,18 +313,6 @@ def _questions(of: Risk) -> Iterator[tuple[str, str, str | None, bool]]:
 
 def _share_text(share: str) -> str:
     return given(Fraction(typed_value(share)))
-
-
-def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
-    """Ask for the number, or for the reason why there is none, in few words."""
-    try:
-        number: Bound = getattr(of, name) if argument is None else getattr(of, name)(argument)
-    except SymacctError as error:
-        if isinstance(error, AssumptionError) and name == "mu_of_all" and not of.is_of_curve:
-            error_floor = given(of.least_error)
-            return f"not known for this noise; the μ above is for errors from {error_floor}"
-        return str(error).removeprefix(f"{name}: ").removeprefix("gdp: ")
-    return number
 
 
 # --- risks
@@ -515,11 +509,6 @@ class Risk:
         """The ρ of zero-concentrated differential privacy; see `Node.zcdp`."""
         return zcdp(self.node, self.digits)
 
-    @cached_property
-    def _has_below(self) -> bool:
-        """Is a lower bound of the profile known, by post-processing?"""
-        return any(product.runs for product in products_below(self.node.rewritten))
-
     @property
     def is_of_curve(self) -> bool:
         """Is only a Rényi curve known, and no privacy profile?"""
@@ -550,15 +539,11 @@ class Risk:
 
         None where they are exact, and where nothing is known from below.
         """
-        if self.kind is not Kind.UPPER or not self._has_below:
+        node = self.node.rewritten
+        if self.kind is not Kind.UPPER or not any(each.runs for each in products_below(node)):
             return None
-        return Risk(
-            self.node,
-            self.digits,
-            self.least_error,
-            profile_below(self.node.rewritten),
-            self._relation,
-        )
+        known = profile_below(node)
+        return Risk(self.node, self.digits, self.least_error, known, self._relation)
 
     def _ask(self, value: Value, what: str, digits: int | None = None) -> Bound:
         """Certify the number that `value` computes from the profile, with its claim.
@@ -597,7 +582,7 @@ class Risk:
 
     @cached_property
     def _table(self) -> list[Row]:
-        return list(rows_of(self))
+        return rows_of(self)
 
     @property
     def rows(self) -> list[tuple[str, Bound | str, Bound | str | None]]:
@@ -631,19 +616,16 @@ class Risk:
 
         The one number of risks from below stands under "at least".
         """
-        has_lower = self.lower is not None
         first = "at least" if self.kind is Kind.LOWER else "at most"
-        headers = ("risk", first, *(("at least",) if has_lower else ()), "kind")
-        rows = [
-            (
-                name,
-                _bound_cell(most),
-                *((_bound_cell(lower),) if has_lower else ()),
-                _kind_cell(most),
-            )
-            for name, most, lower in self.rows
-        ]
-        return headers, rows
+        headers, rows = ["risk", first, "kind"], []
+        for name, most, lower in self.rows:
+            kind = str(most.claim.kind) if isinstance(most, Bound) else "not known"
+            rows.append([name, _bound_cell(most), kind])
+            if self.lower is not None:
+                rows[-1].insert(2, _bound_cell(lower))
+        if self.lower is not None:
+            headers.insert(2, "at least")
+        return tuple(headers), list(map(tuple, rows))
 
     @property
     def open_ends(self) -> list[tuple[str, str]]:

@@ -25,6 +25,7 @@ from symacct.kernel.exact import Numeric
 from symacct.kernel.exact import order as exact_order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import WBK19
+from symacct.kernel.sums.halving import halved_whole
 from symacct.laws.neighbours import law_of
 from symacct.operations import PoissonSubsample
 from symacct.operations.subsample import Sampling
@@ -48,15 +49,23 @@ def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure
     >>> print(low.rounded_down(9), high.rounded_up(9))
     19993.0922 19993.0923
     """
-    sampled, order = _sampled_gaussian(m), _whole_order(alpha)
-    claim = _claim(sampled)
-    below = Kind.LOWER if isinstance(sampled, PoissonSubsample) else Kind.NEITHER
+    sampled, order = _sampled_gaussian(m), exact_order(alpha)
+    if not isinstance(order, int) or order not in INTEGER_ORDERS:
+        raise OrderError(
+            f"softmax_bounds: found order {order}, needed {INTEGER_ORDERS}",
+            remedy="ask rdp instead",
+        )
+    is_poisson = isinstance(sampled, PoissonSubsample)
+    name, below = ("ZW19-T8", Kind.LOWER) if is_poisson else ("WBK19-T9", Kind.NEITHER)
+    source = WBK19.at(f"Appendix G, about {name}")
+    # The upper end is above the theorem's value, at whole orders.
+    claim = Claim(Kind.UPPER, sampled.claim.adjacency, INTEGER_ORDERS, (name,), (source,))
 
     def largest(accountant: Accountant) -> tuple[arb, int]:
         """Enclose the log of the largest item, and bound how many items are not 0."""
         if sampled.gamma == 0:
             return arb(0), 1
-        if sampled.gamma == 1 and isinstance(sampled, PoissonSubsample):
+        if sampled.gamma == 1 and is_poisson:
             return (order - 1) * accountant.curve(sampled.mechanism)(order), 1
         items = _Items(accountant, sampled, order)
         # The ball maximum: where two items are too close to tell, it covers both.
@@ -71,17 +80,10 @@ def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure
 
     what = f"Appendix G at order {echo(order)}"
     ends = certified_number(lower, digits, what, signed=True), certified_number(upper, digits, what)
-    if sampled.gamma == 1 and isinstance(sampled, PoissonSubsample):  # both ends are its ε(α)
+    if sampled.gamma == 1 and is_poisson:  # both ends are its ε(α)
         first, last = (as_decimal(x, sampled.mechanism, order, Kind.UPPER, None) for x in ends)
         return first, last
     return ends
-
-
-def _claim(sampled: Node) -> Claim:
-    """State the claim of the upper end: it is above the theorem's value, at whole orders."""
-    name = "ZW19-T8" if isinstance(sampled, PoissonSubsample) else "WBK19-T9"
-    source = WBK19.at(f"Appendix G, about {name}")
-    return Claim(Kind.UPPER, sampled.claim.adjacency, INTEGER_ORDERS, (name,), (source,))
 
 
 def _sampled_gaussian(m: object) -> Sampling:
@@ -111,17 +113,6 @@ def _sampled_gaussian(m: object) -> Sampling:
             remedy="ask rdp instead, by a theorem",
         )
     return m
-
-
-def _whole_order(alpha: Numeric) -> int:
-    """Return the order as a whole number from 2 on; OrderError for any other."""
-    at = exact_order(alpha)
-    if not isinstance(at, int) or at not in INTEGER_ORDERS:
-        raise OrderError(
-            f"softmax_bounds: found order {at}, needed {INTEGER_ORDERS}",
-            remedy="ask rdp instead",
-        )
-    return at
 
 
 class _Items:
@@ -187,10 +178,4 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
 
     It is `high` where the condition holds at none below it; `high` itself is not asked.
     """
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return halved_whole(low - 1, high, lambda order: not holds(order)) + 1
