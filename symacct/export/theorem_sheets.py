@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import pkgutil
 import re
@@ -113,7 +114,11 @@ class ListedTheorems:
             return
         for place, alike in enumerate(sheets):
             yield from [""] if place else []
-            yield Labelled(_in_one(alike))
+            facts: dict[str, dict[str, None]] = {}  # of several rows on one result, each text once
+            for each in map(sheet, alike):
+                for name, text in each.items():
+                    facts.setdefault(name, {})[text] = None
+            yield Labelled([(name, "\n".join(texts)) for name, texts in facts.items()])
 
     def _index(self) -> Iterator[Part]:
         """Yield a line for each of many rows, cut to the width of the terminal."""
@@ -137,16 +142,6 @@ def label(row: CatalogueRow) -> str:
     It is the place where the call is long, or states something else than the row.
     """
     return row.call if row.call and row.is_stated and len(row.call) <= _LONGEST_CALL else row.source
-
-
-def _in_one(alike: Sequence[CatalogueRow]) -> list[tuple[str, str]]:
-    """Join the sheets of several rows on one result, each text once."""
-    sheets = list(map(sheet, alike))
-    names = dict.fromkeys(name for facts in sheets for name in facts)
-    values = {
-        name: dict.fromkeys(facts[name] for facts in sheets if name in facts) for name in names
-    }
-    return [(name, "\n".join(texts)) for name, texts in values.items()]
 
 
 def _as_dict(row: CatalogueRow) -> dict[str, Any]:
@@ -245,14 +240,10 @@ def _first_example(call: str) -> str:
         text = inspect.getdoc(pkgutil.resolve_name(call)) or ""
     except (ImportError, AttributeError):
         return ""
-    _, begin, rest = text.partition(">>> ")
     lines: list[str] = []
-    for line in (begin + rest).splitlines():
-        if line.startswith(">>> "):
-            lines.append(line.removeprefix(">>> "))
-        elif line.startswith("... ") and lines:
-            lines[-1] += line.removeprefix("...").rstrip()
-        else:
+    for shown in doctest.DocTestParser().get_examples(text):
+        lines.append(" ".join(map(str.strip, shown.source.splitlines())))
+        if shown.want:
             break
     module, _, name = call.rpartition(".")
     opening = [] if call.startswith("symacct.Node.") else [f"from {module} import {name}"]
