@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import cycle, pairwise, product
+from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from symacct.baselines import naive, optimal
@@ -42,6 +42,7 @@ from symacct.kernel.exact import INFINITY, Numeric, Order, exact, is_infinite, o
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import By, probability, rational, whole
+from symacct.kernel.sums.halving import halved_whole
 from symacct.kernel.theorem_registry import all_named
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.text import Annotation
 
 
 # --- lines
@@ -136,20 +135,16 @@ def of_orders(name: str, m: Node, orders: Sequence[Order], by: By = None) -> Plo
 
     Raises the last OrderError if it speaks at none of them, and any other error at once.
     """
-    accountant = Accountant(DIGITS)
-    points = [(alpha, _answered(accountant, m, alpha, by)) for alpha in orders]
+    accountant, points = Accountant(DIGITS), list[tuple[Order, Enclosure | OrderError]]()
+    for alpha in orders:
+        try:
+            points.append((alpha, accountant.rdp(m, alpha, by=by)))
+        except OrderError as error:
+            points.append((alpha, error))
     refused = [value for _, value in points if isinstance(value, OrderError)]
     if len(refused) == len(points):
         raise refused[-1]
     return line(name, points)
-
-
-def _answered(accountant: Accountant, m: Node, alpha: Order, by: By) -> Enclosure | OrderError:
-    """Ask for ε(α), or for the error of an order at which the theorem does not speak."""
-    try:
-        return accountant.rdp(m, alpha, by=by)
-    except OrderError as error:
-        return error
 
 
 def known_below(m: Node, orders: Sequence[Order]) -> PlotLine | None:
@@ -222,12 +217,10 @@ _STYLES: dict[Kind, dict[str, Any]] = {
 }
 #: A line has about this many signs, by which curves are told apart in grey.
 _SIGNS_A_LINE = 12
+#: Landmarks are told apart by these strokes, from left to right.
+_LANDMARK_STROKES = (":", "-.", "--")
 #: An axis is logarithmic if the ratio of its ends is above this.
 _LOG_RATIO = 10
-#: The name of a landmark is tried in this many rows from the top and from the bottom.
-_ROWS = 4
-#: The rows for names of landmarks are this far apart, as a share of the height of the axes.
-_ROW_HEIGHT = 0.15
 #: A grid counts as even if its largest step is below this many times its smallest one.
 _EVEN_RATIO = 1.25
 #: A logarithmic axis holds at least two powers of ten if the ratio of its ends is this or more.
@@ -244,7 +237,7 @@ class Drawing:
     """
 
     def __init__(self, axes: Axes | None, across: str, up: str, about: str) -> None:
-        self.axes = _new_axes() if axes is None else axes
+        self.axes = picture((6.4, 4.2)).add_subplot() if axes is None else axes
         if not hasattr(self.axes, "set_xlabel"):
             raise DomainError(f"plot, axes: found {echo(axes)}, needed the axes of a figure")
         self.axes.set_xlabel(across)
@@ -307,63 +300,8 @@ class Drawing:
             self._lines.append(below)
 
     def mark(self, x: float, text: str) -> None:
-        """Keep a landmark on the horizontal axis, which `finished` draws."""
+        """Keep a landmark on the horizontal axis, which `finished` draws and the legend names."""
         self._marks.add((x, text))
-
-    def _draw_marks(self) -> None:
-        """Draw the landmarks, each named where it hides nothing, or else in the legend."""
-        curves, beside = list(self.axes.lines), []
-        for x, text in sorted(self._marks):
-            line = self.axes.axvline(x, color="0.5", ls=":", lw=1)
-            if self._named_beside(x, text, curves):
-                beside.append((x, text))
-            else:
-                line.set_label(f"{text} ({x:g})")
-        if len(beside) < len(self._marks):
-            legend_above(self.axes, _plain(self._about))  # which makes the axes lower
-            for name in list(self.axes.texts):
-                name.remove()
-            for x, text in beside:
-                if not self._named_beside(x, text, curves):
-                    self._name(x, text, 0, True, True)
-
-    def _named_beside(self, x: float, text: str, curves: Sequence[Line2D]) -> bool:
-        """Write the name beside the landmark's line where it hides no curve, name or line.
-
-        False stands for no such place, and then nothing is written.
-        """
-        self.axes.figure.canvas.figure.draw_without_rendering()  # all else has its place before
-        inside = self.axes.get_window_extent()
-        paths = [shape.get_transform().transform_path(shape.get_path()) for shape in curves]
-        taken = [name.get_window_extent() for name in self.axes.texts]
-        others = [self.axes.transData.transform((at, 1))[0] for at, _ in self._marks if at != x]
-
-        def is_free(box: Any) -> bool:
-            return (
-                inside.x0 <= box.x0
-                and box.x1 <= inside.x1
-                and inside.y0 <= box.y0
-                and box.y1 <= inside.y1
-                and not any(shape.overlaps(box) for shape in taken)
-                and not any(box.x0 < other < box.x1 for other in others)
-                and not any(path.intersects_bbox(box, filled=False) for path in paths)
-            )
-
-        for row, left, above in product(range(_ROWS), (True, False), (True, False)):
-            name = self._name(x, text, row, left, above)
-            if is_free(name.get_window_extent()):
-                return True
-            name.remove()
-        return False
-
-    def _name(self, x: float, text: str, row: int, left: bool, above: bool) -> Annotation:
-        """Write a landmark's name beside its line, in a row from the top or from the bottom."""
-        inward = _ROW_HEIGHT * row + 0.02
-        return self.axes.annotate(
-            text, (x, 1 - inward if above else inward), xycoords=("data", "axes fraction"),
-            rotation=90, fontsize=8, xytext=(-2 if left else 3, 0), textcoords="offset points",
-            color="0.4", ha="right" if left else "left", va="top" if above else "bottom",
-        )  # fmt: skip
 
     def finished(self, on_a_grid: bool = False) -> Figure:
         """Return the figure, with its scales and its legend. DomainError if nothing was drawn.
@@ -381,9 +319,9 @@ class Drawing:
         for axis in (self.axes.xaxis, self.axes.yaxis):
             _name_few(axis)
         self.axes.grid(alpha=0.3)
+        for (x, text), stroke in zip(sorted(self._marks), cycle(_LANDMARK_STROKES), strict=False):
+            self.axes.axvline(x, color="0.5", ls=stroke, lw=1, label=f"{text} {x:g}")
         legend_above(self.axes, _plain(self._about))
-        if self._marks:
-            self._draw_marks()
         return cast("Figure", self.axes.figure)  # the axes were made on a figure
 
 
@@ -421,11 +359,6 @@ def _name_few(axis: Axis) -> None:
         axis.set_minor_formatter(plain)
     elif axis.get_scale() == "linear" and not 1 / _FACTOR_FROM < max(-low, high) < _FACTOR_FROM:
         axis.set_major_formatter(plain)
-
-
-def _new_axes() -> Axes:
-    axes: Axes = picture((6.4, 4.2)).add_subplot()
-    return axes
 
 
 # --- landmarks
@@ -499,10 +432,8 @@ def _first_order(
         below, beyond = beyond, 2 * beyond
         if below >= largest:
             return None
-    while beyond - below > 1:
-        middle = (below + beyond) // 2
-        below, beyond = (below, middle) if is_beyond(middle) else (middle, beyond)
-    return beyond if beyond <= largest else None
+    first = halved_whole(below, beyond, lambda alpha: not is_beyond(alpha)) + 1
+    return first if first <= largest else None
 
 
 # --- the orders that are drawn
@@ -614,12 +545,12 @@ Curves: TypeAlias = Node | Iterable[Node] | Mapping[str, Node]
 
 #: The landmarks of one sampled mechanism, with the words at their lines.
 _LANDMARKS = {
-    phase_transition: "nearly linear to here",
-    takeover: r"saves log 1/$\gamma$ from here",
+    phase_transition: "nearly linear up to order",
+    takeover: r"saves log 1/$\gamma$ from order",
 }
 #: This matches numbers and symbols as Python writes them; a picture shows them without quotes.
 _QUOTED = re.compile(r"Symbol\('(\w+)'[^()]*\)|'([^']*)'")
-_BEST = r"best order at $\delta$ = 1e-5"  # the words at its landmark
+_BEST = r"best at $\delta$ = 1e-5: order"  # the words at its landmark
 #: The names of axes: of the order and its curve, of a parameter, of what a sweep asks.
 _ORDER, _CURVE = r"order $\alpha$", r"$\epsilon(\alpha)$"
 _AXIS_NAMES = {name: rf"$\{name}$" for name in ("sigma", "gamma", "delta", "epsilon")}
@@ -658,7 +589,14 @@ def plot(
     >>> figure.savefig("rdp.pdf")  # doctest: +SKIP
     """
     named, about_all = _distinguished(curves)
-    chosen = {name: _drawn_orders(node, orders, pinned) for name, node in named.items()}
+    if orders is None:
+        chosen = {name: default_orders(node, pinned) for name, node in named.items()}
+    else:
+        listed = parameters.members(orders, "plot, orders", "[2, 4, 8]")
+        given = sorted({alpha for alpha in map(order, listed) if alpha != INFINITY})
+        if not given:
+            raise DomainError("plot: found no finite order, needed at least one")
+        chosen = dict.fromkeys(named, (given, None))
     drawing = Drawing(axes, _ORDER, _CURVE, about_all)
     by = parameters.members(by, "plot, by", "['ZW19-T5']")
     for name, node in named.items():
@@ -756,22 +694,6 @@ def plot_sweep(
     return drawing.finished(on_a_grid=True)
 
 
-def _drawn_orders(
-    node: Node, orders: Iterable[Numeric] | None, by: By
-) -> tuple[list[Order], Order | None]:
-    """Choose the finite orders to draw, and the best one, or None where orders are given.
-
-    Raises DomainError for orders of which none is finite.
-    """
-    if orders is None:
-        return default_orders(node, by)
-    listed = parameters.members(orders, "plot, orders", "[2, 4, 8]")
-    finite = sorted({alpha for alpha in map(order, listed) if alpha != INFINITY})
-    if not finite:
-        raise DomainError("plot: found no finite order, needed at least one")
-    return finite, None
-
-
 def _named(curves: Curves) -> dict[str, Node]:
     """Name the curves as the legend does: by the user's names, or by their expressions."""
     if isinstance(curves, Mapping):
@@ -866,7 +788,11 @@ def plot_runs(
     node, accountant = as_node(m, "plot_runs"), Accountant(DIGITS)
     share_of_all = probability(delta, "plot_runs, delta")
     if counts is None:
-        node, counts = _one_run(node)
+        most = _COUNTS[-1]
+        if isinstance(node, Compose) and len(node.terms) == 1:
+            [(node, runs)] = node.terms.items()
+            most = whole(runs, "plot_runs, the runs of m", 1)
+        counts = [*(k for k in _COUNTS if k < most), most]
     ks = [
         whole(k, "plot_runs, counts", 1) for k in parameters.members(counts, "plot_runs", "[1, 10]")
     ]
@@ -878,6 +804,16 @@ def plot_runs(
         guarantee = accountant.epsilon(node, share, _EXACT if known else _ORDERS)
         return to_fraction(guarantee.epsilon.upper)
 
+    def naively(k: int) -> Enclosure:
+        return naive(once(share_of_all / k), share_of_all / k, k, DIGITS).epsilon
+
+    def optimally(k: int) -> Enclosure:
+        """Compose optimally with half of δ for the runs, or naively, whichever proves less."""
+        share = share_of_all / (2 * k)
+        composed = optimal(once(share), share, k, share_of_all, DIGITS)
+        by_half = bound(composed.epsilon, Kind.UPPER)  # exact of all that have this (ε, δ)
+        return min(by_half, naively(k), key=lambda x: x.upper)
+
     if known:
         drawing.add(
             _points(_TRUE, lambda k: accountant.epsilon(k * node, share_of_all, _EXACT).asked, ks)
@@ -887,34 +823,9 @@ def plot_runs(
     drawing.add(
         _points(_RENYI, lambda k: accountant.epsilon(k * node, share_of_all, _ORDERS).asked, ks)
     )
-    for name, compose in (("optimal composition", _optimal), ("naive composition", _naive)):
-        drawing.add(_points(name, functools.partial(compose, once, share_of_all), ks))
+    drawing.add(_points("optimal composition", optimally, ks))
+    drawing.add(_points("naive composition", naively, ks))
     return drawing.finished()
-
-
-def _one_run(m: Node) -> tuple[Node, list[int]]:
-    """Split m into what it runs again and again, and the numbers of runs to draw.
-
-    An m that is no composition of one mechanism is itself what is run, 1 to 1000 times.
-    """
-    most = _COUNTS[-1]
-    if isinstance(m, Compose) and len(m.terms) == 1:
-        [(m, count)] = m.terms.items()
-        most = whole(count, "plot_runs, the runs of m", 1)
-    return m, [*(k for k in _COUNTS if k < most), most]
-
-
-def _naive(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enclosure:
-    """Compose naively: k times the ε of one run at δ/k, where `once` gives the ε at a δ."""
-    return naive(once(delta / k), delta / k, k, DIGITS).epsilon
-
-
-def _optimal(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enclosure:
-    """Compose optimally with the ε of one run at δ/2k, or naively at δ/k, whichever proves less."""
-    share = delta / (2 * k)
-    composed = optimal(once(share), share, k, delta, DIGITS)
-    by_half = bound(composed.epsilon, Kind.UPPER)  # exact of all that have this (ε, δ)
-    return min(by_half, _naive(once, delta, k), key=lambda x: x.upper)
 
 
 def _is_known(accountant: Accountant, node: Node) -> bool:
@@ -923,11 +834,10 @@ def _is_known(accountant: Accountant, node: Node) -> bool:
     A profile that is not computed within the limits, or to the digits, is known all the same.
     """
     try:
-        accountant.delta(node, 1, _EXACT)
+        with suppress(LimitError, PrecisionError):
+            accountant.delta(node, 1, _EXACT)
     except AssumptionError:
         return False
-    except (LimitError, PrecisionError):
-        return True
     return True
 
 
