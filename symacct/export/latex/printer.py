@@ -18,31 +18,13 @@ _PIECE = re.compile(r"\\[A-Za-z]+|\\.|[{}^_]|\s+|.")
 #: These commands are as wide as so many letters; any other command is as wide as one.
 _WIDE = {"log": 2.8, "min": 3.6, "max": 3.6, "sum": 2.4, "int": 1.6, "quad": 2, "qquad": 4}
 #: These commands have no width of their own.
-_WITHOUT_WIDTH = {
-    "left",
-    "right",
-    "biggl",
-    "biggr",
-    "bigl",
-    "bigr",
-    "mathbf",
-    "mathcal",
-    "mathrm",
-    "text",
-    "displaystyle",
-    "begin",
-}
+_WITHOUT_WIDTH = frozenset(  # a line of words reads better than a column
+    "left right biggl biggr bigl bigr mathbf mathcal mathrm text displaystyle begin".split()  # noqa: SIM905
+)
 #: These signs have space on both sides.
-_SPACED = set("+-=<>") | {
-    r"\leq",
-    r"\geq",
-    r"\neq",
-    r"\cdot",
-    r"\times",
-    r"\otimes",
-    r"\oplus",
-    r"\ast",
-}
+_SPACED = frozenset(
+    r"+ - = < > \leq \geq \neq \cdot \times \otimes \oplus \ast".split()  # noqa: SIM905
+)
 
 
 def width_of(tex: str) -> float:
@@ -549,11 +531,7 @@ _LONG = {
 
 def bracketed(text: str, opening: str = "(") -> str:
     """Put the text in brackets as high as it is."""
-    left, right = _BRACKETS[opening]
+    left, right = {"(": ("(", ")"), "{": (r"\{", r"\}")}[opening]
     if _TALL.search(text):
         return rf"\left{left} {text} \right{right}"
     return f"{left}{text}{right}"
-
-
-#: Both brackets in LaTeX, by the left one.
-_BRACKETS = {"(": ("(", ")"), "{": (r"\{", r"\}")}

@@ -111,14 +111,8 @@ def _spelled(name: str) -> str:
 
 def greek(sign: str) -> str | None:
     """Return a Greek letter's command; None for another sign, or a text of several."""
-    if len(sign) != 1 or sign.isascii():
-        return None
-    words = unicodedata.name(sign, "").split()
-    if words[:2] not in (["GREEK", "SMALL"], ["GREEK", "CAPITAL"]) or len(words) != 4:
-        return None
-    name = words[3].lower().replace("lamda", "lambda")
-    name = name if words[1] == "SMALL" else name.capitalize()
-    return f"\\{name}" if name in GREEK else None
+    letter = None if sign.isascii() else _LETTER.fullmatch(plain_tex(sign))
+    return letter[1] if letter and letter[1][1:] in GREEK else None
 
 
 class SymbolNames:
@@ -160,11 +154,6 @@ def checked(tex: object, what: str) -> str:
     return str(tex).strip()
 
 
-def is_formed(tex: str) -> bool:
-    """Do braces match, and has each _ and ^ an item before and behind it, and no second one?"""
-    return _NAME.fullmatch(_shape(tex)) is not None
-
-
 def _shape(tex: str) -> str:
     """Reduce LaTeX to its atoms a, scripts, and commands c that take one.
 
@@ -194,16 +183,15 @@ def _fault(tex: str) -> str | None:
     shape = _shape(tex)
     if "{" in shape or "}" in shape:
         return f"matching braces, nested at most {_DEEPEST} deep"
-    return (
-        None
-        if _NAME.fullmatch(shape)
-        else ("a character before and after each _ and ^, and no _ or ^ twice")
-    )
+    if _NAME.fullmatch(shape):
+        return None
+    return "a character before and after each _ and ^, and no _ or ^ twice"
 
 
 #: The library's table lacks these signs; and BibTeX counts braces even when they are escaped.
 _OURS = {
     "ε": r"{\ensuremath{\epsilon}}",  # as in the formulas
+    "φ": r"{\ensuremath{\phi}}",
     "′": "'",
     "{": r"{\ensuremath{\lbrace}}",
     "}": r"{\ensuremath{\rbrace}}",
@@ -293,7 +281,7 @@ def mathematics(text: str) -> str | None:
             return None
         out.append(tex)
     formula = _SPACE.sub("", re.sub(" +", " ", "".join(out))).strip()
-    return formula if not closing and is_formed(formula) else None
+    return formula if not closing and _NAME.fullmatch(_shape(formula)) else None
 
 
 def _of_mathematics(piece: str) -> str | None:
@@ -309,8 +297,7 @@ def _of_mathematics(piece: str) -> str | None:
     if len(piece) == 2 or _PLAIN.fullmatch(piece):
         return piece
     known = _OF_WORDS.fullmatch(_of_word(piece))
-    letter = greek(piece) or (known and known[1])
-    return f"{letter} " if letter else None
+    return f"{known[1]} " if known else None
 
 
 def cite_key(key: str) -> str:
