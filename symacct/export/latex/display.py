@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,15 +55,16 @@ def latex(
     \epsilon_{\mathcal{M}}(\alpha) &= \frac{\alpha}{2 \sigma_0^{2}}
     \end{align*}
     """
-    rows = [*Display(m, alpha, names, by).rows(), *_remark(m, by)]
-    return Written("\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}")
-
-
-def _remark(m: Node, by: By) -> Iterator[str]:
-    """Yield lines that say why, where the formula is that of another node of the same curve."""
+    rows = list(Display(m, alpha, names, by).rows())
     if Evaluation(SymbolicArithmetic(), by=by).theorem_node(m) is not m:
         remark = f"(rewritten: {'; '.join(m.rewrites)})"
-        yield from (rf"&\quad \text{{{line}}}" for line in textwrap.wrap(remark, _TEXT_WIDTH))
+        rows += (rf"&\quad \text{{{line}}}" for line in textwrap.wrap(remark, _TEXT_WIDTH))
+    return displayed(rows)
+
+
+def displayed(rows: Iterable[str]) -> str:
+    """Write the rows as one display."""
+    return Written("\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}")
 
 
 @question(Node, "_repr_latex_")
@@ -158,15 +159,20 @@ class Display:
         start = f"{equation.left} &{equation.relation} "
         room = width - width_of(start)
         if len(equation.rights) > 1:
-            lines = [(self.printer.doprint(right), orders) for right, orders in equation.rights]
-            if all(width_of(right + orders) + 4 <= room for right, orders in lines):
-                body = r" \\ ".join(f"{right} & {orders}" for right, orders in lines)
+            cases = [(self.printer.doprint(right), orders) for right, orders in equation.rights]
+            if all(width_of(right + orders) + 4 <= room for right, orders in cases):
+                body = r" \\ ".join(f"{right} & {orders}" for right, orders in cases)
                 yield rf"{start}\begin{{cases}} {body} \end{{cases}}"
                 return
         for right, orders in equation.rights:
-            first, *rest = _with_condition(self.printer.lines(right, room), orders, room)
-            yield start + first
-            yield from (rf"&\quad {line}" for line in rest)
+            lines = self.printer.lines(right, room)
+            condition = rf"\qquad \text{{for }} {orders}" if orders else ""
+            if width_of(lines[-1] + condition) <= room:
+                lines[-1] = f"{lines[-1]} {condition}".rstrip()
+            elif orders:
+                lines.append(condition)
+            yield start + lines[0]
+            yield from (rf"&\quad {line}" for line in lines[1:])
 
     def _check_names(self) -> None:
         """DomainError where two symbols would be printed alike."""
@@ -204,13 +210,3 @@ def _distinguished(rights: Mapping[Any, sympy.Expr]) -> tuple[tuple[sympy.Expr, 
         else:
             distinct.append((right, r"\alpha = \infty" if several else ""))
     return tuple(distinct)
-
-
-def _with_condition(lines: list[str], orders: str, room: float) -> list[str]:
-    """Add to the lines of a right side the orders that it is for, beside the last or below it."""
-    if not orders:
-        return lines
-    condition = rf"\qquad \text{{for }} {orders}"
-    if width_of(lines[-1] + condition) <= room:
-        return [*lines[:-1], f"{lines[-1]} {condition}"]
-    return [*lines, condition]

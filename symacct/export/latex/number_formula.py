@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy
 
-from symacct.export.latex.display import Display
+from symacct.export.latex.display import Display, displayed
 from symacct.export.latex.printer import WIDTH, PaperPrinter, width_of
 from symacct.export.latex.sentences import SymbolNames, tex_number
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
@@ -19,7 +19,7 @@ from symacct.kernel.conversion import Conversion, OrderOne
 from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.epsilon_delta import Failures, failures, failures_of_guarantee
 from symacct.kernel.errors import AssumptionError, DomainError
-from symacct.kernel.exact import INFINITY, Exact, expression
+from symacct.kernel.exact import INFINITY, expression
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import By
 from symacct.kernel.symbols import alpha as ALPHA
@@ -28,7 +28,6 @@ from symacct.profile.part import Part, Runs
 from symacct.profile.selected import BestOfRuns
 from symacct.profile.solve import CompositionProfile
 from symacct.profile.written_laws import BREAK, WrittenLaws, product
-from symacct.results.screen import Written
 
 # --- the two laws of a pair, as its loss writes them
 
@@ -38,20 +37,6 @@ _WIDEST_LAW = 250
 
 class UnwrittenError(DomainError):
     """The laws of a pair are not known in letters, or are too long to be read."""
-
-    def __init__(
-        self, finding: str = "latex: found a pair of laws that are not written", remedy: str = ""
-    ) -> None:
-        super().__init__(finding, remedy=remedy)
-
-
-def _laws_of(part: Part, names: SymbolNames) -> WrittenLaws:
-    """Write P and Q of one part; UnwrittenError if they are not known in letters, or too wide."""
-    printer = PaperPrinter(names)
-    laws = part.in_latex(lambda x: printer.script(sympy.sympify(expression(x))))
-    if laws is None or max(width_of(law) for law in (laws.P, laws.Q)) > _WIDEST_LAW:
-        raise UnwrittenError
-    return laws
 
 
 # --- the formula
@@ -131,11 +116,6 @@ def profile_latex(m: Node, names: Mapping[Any, str] | None = None) -> str:
     return displayed(_by_profile(m, names, failures(m)))
 
 
-def displayed(rows: Iterator[str] | list[str]) -> str:
-    """Write the rows as one display."""
-    return Written("\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}")
-
-
 def _number(guarantee: Guarantee) -> str:
     """Write the line of the number that is proved of the formula, rounded up."""
     digits = guarantee.asked.digits_asked
@@ -180,21 +160,24 @@ def _by_profile(
         return
     known = _profile(m)
     directions = directions_of(known.directions)
-    symbols, printer = SymbolNames(names), PaperPrinter(SymbolNames(names))
+    printer = PaperPrinter(SymbolNames(names))
     relation = _RELATIONS[known.claim.kind]
     if not any(pairs for pairs, _ in directions):
         yield rf"{letter}(\varepsilon) &{relation} 0"
         return
-    if (ratio := _one_gaussian(directions)) is not None:
-        mu = printer.doprint(sympy.sqrt(expression(ratio)))
-        yield rf"{letter}(\varepsilon) &{relation} {_GAUSSIAN}"
-        yield rf"\mu &= {mu}"
-        yield _PHI
-        return
-    try:
-        parts = _named_parts(directions, symbols)
-    except UnwrittenError:
-        raise _no_formula(m) from None
+    match directions:
+        case [(((part, 1),), _)] if (ratio := part.gaussian_ratio) is not None:
+            mu = printer.doprint(sympy.sqrt(expression(ratio)))  # of (Δ/σ)², one query alone
+            yield rf"{letter}(\varepsilon) &{relation} {_GAUSSIAN}"
+            yield rf"\mu &= {mu}"
+            yield _PHI
+            return
+    parts: dict[Part, WrittenLaws] = {}
+    for part in dict.fromkeys(part for pairs, _ in directions for part, _ in pairs):
+        laws = part.in_latex(lambda x: printer.script(expression(x)))
+        if laws is None or max(width_of(law) for law in (laws.P, laws.Q)) > _WIDEST_LAW:
+            raise _no_formula(m)
+        parts[part] = laws
     yield from _largest(directions, list(parts), rf"{letter}(\varepsilon) &{relation} ")
     yield from _STICK
     if any(sum(count for _, count in pairs) > 1 for pairs, _ in directions):
@@ -242,20 +225,6 @@ def directions_of(directions: list[CompositionProfile]) -> list[Direction]:
     return listed
 
 
-def _one_gaussian(directions: list[Direction]) -> Exact | None:
-    """Return (Δ/σ)² where all is one query with Gaussian noise, else None."""
-    match directions:
-        case [(((part, 1),), _)]:
-            return part.gaussian_ratio
-    return None
-
-
-def _named_parts(directions: list[Direction], names: SymbolNames) -> dict[Part, WrittenLaws]:
-    """Write the laws of each part, once; UnwrittenError where one is not known in letters."""
-    parts = dict.fromkeys(part for pairs, _ in directions for part, _ in pairs)
-    return {part: _laws_of(part, names) for part in parts}
-
-
 def _largest(directions: list[Direction], parts: list[Part], start: str) -> Iterator[str]:
     """Yield δ(ε) as the largest hockey-stick divergence, on as many lines as it takes."""
     sticks = [_stick(*direction, parts) for direction in directions]
@@ -298,14 +267,10 @@ def _nothing_fails(failing: Failures, names: Mapping[Any, str] | None) -> str:
     factors = []
     for delta, count in failing.parts:
         power = "" if count == 1 else f"^{{{printer.doprint(expression(count))}}}"
-        factors.append(rf"( 1 - {_probability(delta, printer)} ){power}")
+        is_number = isinstance(delta, Fraction)
+        shown = _tex(given(delta)) if is_number else printer.doprint(expression(delta))
+        factors.append(rf"( 1 - {shown} ){power}")
     return r" \, ".join(factors)
-
-
-def _probability(delta: Exact, printer: PaperPrinter) -> str:
-    """Write a δ, as a number or as a formula."""
-    is_number = isinstance(delta, Fraction)
-    return _tex(given(delta)) if is_number else str(printer.doprint(expression(delta)))
 
 
 # --- by a Rényi order
