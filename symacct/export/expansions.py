@@ -173,7 +173,7 @@ class Series:
         """Divide by a series, or by a number."""
         if isinstance(other, Series):
             return self * other**-1
-        return self.ctx.scale(self, 1 / expression(sympy.sympify(other)))
+        return self.ctx.scale(self, 1 / expression(other))
 
     def __rtruediv__(self, other: SeriesNumber) -> SeriesNumber:
         return self**-1 * other
@@ -183,7 +183,7 @@ class Series:
 
         The exponent does not depend on t.
         """
-        exponent = expression(sympy.sympify(exponent))
+        exponent = expression(exponent)
         if exponent == 0:
             return sympy.S.One
         shift = self.first * exponent
@@ -291,9 +291,7 @@ class SeriesArithmetic(SymbolicArithmetic):
 
     def series(self, value: SeriesNumber) -> Series:
         """Return any number of this arithmetic as a series; NoSeriesError for an infinite one."""
-        if isinstance(value, Fraction):
-            value = expression(value)
-        value = value if isinstance(value, Series) else self.number(sympy.sympify(value))
+        value = value if isinstance(value, Series) else self.number(value)
         if isinstance(value, Series):
             return value
         if value.is_infinite:
@@ -302,9 +300,7 @@ class SeriesArithmetic(SymbolicArithmetic):
 
     def scale(self, series: Series, factor: SeriesNumber) -> SeriesNumber:
         """Multiply a series by a factor that is no Series yet; exactly 0 if the factor is."""
-        if isinstance(factor, Fraction):
-            factor = expression(factor)
-        factor = self.number(sympy.sympify(factor))
+        factor = self.number(factor)
         if isinstance(factor, Series):
             return series * factor
         return sympy.S.Zero if factor == 0 else series.scaled(factor)
@@ -603,16 +599,10 @@ class TaylorArithmetic(PlainGaps):
     binomial = staticmethod(BALL.binomial)
 
     def minimum(self, *xs: Taylor) -> Taylor:
-        self._refuse_series(xs)
-        return BALL.minimum(*xs)
+        return BALL.minimum(*map(_no_series, xs))
 
     def maximum(self, *xs: Taylor) -> Taylor:
-        self._refuse_series(xs)
-        return BALL.maximum(*xs)
-
-    def _refuse_series(self, xs: tuple[Taylor, ...]) -> None:
-        if any(isinstance(x, arb_series) for x in xs):
-            raise Unproved
+        return BALL.maximum(*map(_no_series, xs))
 
     def is_below(self, a: Taylor, b: Taylor) -> bool:
         raise Unproved  # which bound is the smaller all over an interval is not looked into
@@ -623,6 +613,14 @@ class TaylorArithmetic(PlainGaps):
 
     def is_infinite(self, x: Taylor) -> bool:
         return isinstance(x, arb) and BALL.is_infinite(x)
+
+
+def _no_series(x: Taylor) -> arb:
+    """Return a ball; Unproved for a series."""
+    if isinstance(x, arb_series):
+        raise Unproved
+    ball: arb = x
+    return ball
 
 
 @expectation.register
@@ -920,6 +918,11 @@ def _near_one(ctx: SeriesArithmetic, pair: Shift, gamma: sympy.Expr) -> SeriesNu
 
         return pair.written(value, z=z)
 
+    return _of_means(ctx, mean)
+
+
+def _of_means(ctx: SeriesArithmetic, mean: Callable[[int], SeriesNumber]) -> Series:
+    """Σ_{k>=1} t^k mean(k)/k!, each mean written by a symbol until the end."""
     values = [ctx.name(mean(k)) / sympy.factorial(k) for k in range(1, ctx.terms)]
     return Series(ctx, 1, values, ctx.terms)
 
@@ -940,8 +943,7 @@ def _(
             mechanism, gamma, lambda m: m * sympy.log(m) ** k + (-sympy.log(m)) ** k
         )
 
-    values = [ctx.name(mean(k)) / sympy.factorial(k) for k in range(1, ctx.terms)]
-    return Series(ctx, 1, values, ctx.terms)
+    return _of_means(ctx, mean)
 
 
 def _far_laplace(
@@ -1085,7 +1087,12 @@ def expansion(
         raise DomainError(f"order of the expansion: found {echo(order)}, needed 1 <= order <= 64")
     node = Evaluation(BALL, by=by).theorem_node(as_node(m, "expansion"))
     opened, symbol, former = _with_free_variable(node, variable)
-    _refuse_functions(opened)
+    for part in opened.walk():
+        if isinstance(part, Mechanism) and part.is_of_user and not part.has_one_formula:
+            raise DomainError(
+                "expansion: found a curve made of a Python function, whose derivatives are not "
+                "known, needed one that is stated as a SymPy expression in alpha"
+            )
     point = _point(symbol, at)
     if symbol != ALPHA and point not in (0, sympy.oo):
         opened.subs({symbol: point})  # DomainError where the parameter cannot be that
@@ -1169,8 +1176,12 @@ class _Problem:
             return None
         if self.variable == ALPHA or self.point not in (0, sympy.oo):
             return None
-        if self.by is None and self._has_other_bounds():
-            return None  # beyond the point another theorem may give the smaller bound
+        if self.by is None:
+            goal = goal_of(self.m, None)
+            operations = (node for node in self.m.walk() if not isinstance(node, Mechanism))
+            bounds = (bounding(node, self.alpha, goal, with_partial=False) for node in operations)
+            if any(len(theorems) > 1 for theorems in bounds):
+                return None  # beyond the point another theorem may give the smaller bound
 
         def value(ctx: TaylorArithmetic) -> Number:
             evaluation = Expanding(ctx, goal_of(self.m, self.by), self.by, chosen=dict(chosen))
@@ -1188,13 +1199,6 @@ class _Problem:
             return None
         enclosure = from_ball(ball, claim, _REMAINDER_DIGITS, claim.certified, signed=True)
         return Remainder(enclosure, until, order)
-
-    def _has_other_bounds(self) -> bool:
-        """Is the default answer the best of several theorems anywhere in the node?"""
-        goal = goal_of(self.m, None)
-        operations = (node for node in self.m.walk() if not isinstance(node, Mechanism))
-        answering = (bounding(node, self.alpha, goal, with_partial=False) for node in operations)
-        return any(len(theorems) > 1 for theorems in answering)
 
 
 # --- what is asked
@@ -1221,7 +1225,9 @@ def _with_free_variable(m: Node, variable: str | sympy.Symbol) -> tuple[Node, sy
     }
     if len(values) != 1:
         fault = "no such parameter" if not values else f"{len(values)} values of it"
-        known = sorted({"alpha", *(s.name for s in m.free_symbols), *_parameter_names(m)})
+        stated = [field for node in m.walk() for field in node.fields().items()]
+        numbers = {name for name, value in stated if isinstance(value, Fraction)}
+        known = sorted({"alpha", *(s.name for s in m.free_symbols), *numbers})
         raise DomainError(
             f"expansion in {echo(name)}: found {fault} in the expression, needed one of "
             f"{', '.join(known)} with one value",
@@ -1236,26 +1242,6 @@ def _with_free_variable(m: Node, variable: str | sympy.Symbol) -> tuple[Node, sy
         else:
             done[node] = node.rebuild(done, lambda x: x)
     return done[m], symbol, values.pop()
-
-
-def _parameter_names(m: Node) -> set[str]:
-    """Find the names of parameters that are numbers."""
-    return {
-        name
-        for node in m.walk()
-        for name, value in node.fields().items()
-        if isinstance(value, Fraction)
-    }
-
-
-def _refuse_functions(m: Node) -> None:
-    """Refuse a user's Python function, whose derivatives are not known, by a DomainError."""
-    for node in m.walk():
-        if isinstance(node, Mechanism) and node.is_of_user and not node.has_one_formula:
-            raise DomainError(
-                "expansion: found a curve made of a Python function, needed one that is stated "
-                "as a SymPy expression in alpha"
-            )
 
 
 #: Parameters of these names are scales of noise: at their ∞ nothing is told.
@@ -1367,6 +1353,10 @@ def _polynomial_in_exponentials(
 # And its ε in closed form, where the curve is a line: ε(α) = ξ + ρα.
 
 
+#: The improved conversion gives less at any order.
+_SMALLER = "the best conversion gives a smaller number"
+
+
 @dataclass(frozen=True, repr=False)
 class Optimum:
     """The (ε, δ) that the best order gives by the classic conversion, as formulas.
@@ -1384,12 +1374,7 @@ class Optimum:
         """Write ε and δ, the order, the conversion, and what is less than this."""
         numbers = f"ε = {written(self.epsilon)}, δ = {written(self.delta)}"
         how = f"at order {written(self.alpha)}, {self.conversion} conversion"
-        return f"Optimum: {numbers} {how}; {self.is_less}"
-
-    @property
-    def is_less(self) -> str:
-        """Say that there is a smaller number: the improved conversion gives less at any order."""
-        return "the best conversion gives a smaller number"
+        return f"Optimum: {numbers} {how}; {_SMALLER}"
 
     def rows(self, write: Callable[[object], str] = written) -> list[tuple[str, str]]:
         """List the order, both numbers and the conversion, formulas by `write`."""
@@ -1401,7 +1386,7 @@ class Optimum:
         ]
 
     def _repr_html_(self) -> str:
-        below = [("smaller", self.is_less), ("claim", str(self.claim))]
+        below = [("smaller", _SMALLER), ("claim", str(self.claim))]
         return card([*self.rows(typeset), *below])
 
     def as_dict(self) -> dict[str, Any]:
@@ -1443,18 +1428,13 @@ def optimum(
         )
     if delta is not None and epsilon is not None:
         raise DomainError("optimum: found delta and epsilon, needed one of them")
-    claim = claim_at_line(m)
+    if m.claim.kind is Kind.LOWER:
+        raise SoundnessError("optimum: found a lower bound, needed an exact curve or an upper one")
+    claim = m.claim if m.free_symbols else claim_at(m)
     xi, rho = _line(m)
     if epsilon is None:
         return _for_delta(xi, rho, _positive_number(delta, "delta"), claim)
     return _for_epsilon(xi, rho, _positive_number(epsilon, "epsilon"), claim)
-
-
-def claim_at_line(m: Node) -> Claim:
-    """Return what is claimed of the curve; SoundnessError for a lower bound."""
-    if m.claim.kind is Kind.LOWER:
-        raise SoundnessError("optimum: found a lower bound, needed an exact curve or an upper one")
-    return m.claim if m.free_symbols else claim_at(m)
 
 
 def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
@@ -1481,11 +1461,10 @@ def _positive_number(value: Numeric | None, name: str) -> sympy.Expr:
     if value is None:
         return sympy.Symbol(name, positive=True)
     number = expression(typed_value(value, name))
-    if number.is_nonnegative is False or (name == "delta" and (number - 1).is_nonnegative):
+    is_no_delta = number == 0 or (number - 1).is_nonnegative
+    if number.is_nonnegative is False or (name == "delta" and is_no_delta):
         needed = "0 < delta < 1" if name == "delta" else "epsilon >= 0"
         raise DomainError(f"{name}: found {echo(value)}, needed {needed}")
-    if name == "delta" and number == 0:
-        raise DomainError("delta: found 0, needed 0 < delta < 1")
     return number
 
 
