@@ -13,7 +13,7 @@ from symacct.kernel.answer import Enclosure, Guarantee, shortened, shown
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import SymacctError
-from symacct.kernel.exact import LazyModule, sympy
+from symacct.kernel.exact import LazyModule
 from symacct.kernel.node import Node
 from symacct.kernel.theorem_registry import Theorem, Theorems
 
@@ -141,8 +141,8 @@ def card(rows: Iterable[tuple[str, str]], title: str = "") -> str:
 
 def grid(headers: Iterable[str], rows: Iterable[Iterable[str]], below: str = "") -> str:
     """Write an HTML table with a line of headers, and a paragraph below it; text is escaped."""
-    head = "".join(_cell("th", name, _column(name)) for name in headers)
-    lines = ("".join(_cell("td", cell, _column(cell)) for cell in row) for row in rows)
+    head = "".join(_cell("th", name) for name in headers)
+    lines = ("".join(_cell("td", cell) for cell in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     note = f"<p>{escape(below)}</p>" if below else ""
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -154,13 +154,9 @@ def scrolled(wide: str) -> str:
     return f'<div style="overflow-x:auto;max-width:100%">{wide}</div>'
 
 
-def _column(text: str) -> str:
-    """Return the style of a cell: a short one stays in one line, and a sentence is wrapped."""
-    return _NAME if len(text) <= _MOST_UNBROKEN else _SENTENCE
-
-
-def _cell(tag: str, text: str, style: str) -> str:
-    """Write a cell of a table, its text escaped."""
+def _cell(tag: str, text: str, style: str = "") -> str:
+    """Write a cell of a table, its text escaped; without a style only a sentence is wrapped."""
+    style = style or (_NAME if len(text) <= _MOST_UNBROKEN else _SENTENCE)
     return f'<{tag} style="text-align:left;vertical-align:top;{style}">{escape(text)}</{tag}>'
 
 
@@ -182,26 +178,16 @@ def node_card(m: Node) -> str:
     return card((name, value) for name, value in rows if value) + formula
 
 
-def _fitting(m: Node, symbol: sympy.Symbol) -> int | str | None:
-    """Choose a number that the symbol may stand for; None where none of a few is one.
-
-    A rate is at most 1, so one of them is below 1.
-    """
-    for value in (2, "1/2", 10, "1/100"):
-        with suppress(SymacctError):
-            m.subs({symbol: value})
-            return value
-    return None
-
-
 def _questions(m: Node) -> str:
     """Say what to type after the name of the expression, and what it answers."""
     if m.free_symbols:
         first = min(m.free_symbols, key=lambda symbol: symbol.name)
-        if (number := _fitting(m, first)) is None:
-            return ".latex() is the formula for a paper"
-        puts = f".subs({{{first.name!r}: {number!r}}}) puts in a number"
-        return f"{puts}, .latex() is the formula for a paper"
+        for number in (2, "1/2", 10, "1/100"):  # a rate is at most 1
+            with suppress(SymacctError):
+                m.subs({first: number})
+                puts = f".subs({{{first.name!r}: {number!r}}}) puts in a number"
+                return f"{puts}, .latex() is the formula for a paper"
+        return ".latex() is the formula for a paper"
     if m.claim.kind not in (Kind.EXACT, Kind.UPPER):
         return ".rdp(2) is the value of this curve at an order"
     return (

@@ -53,25 +53,16 @@ def cite(m: Node, alpha: Numeric | None = None, by: By = None) -> str:
     """
     if alpha is not None:
         return bibtex(claim_at(m, alpha, by).sources)
-    return bibtex(source for claim in _claims(m, by) for source in claim.sources)
-
-
-def _claims(m: Node, by: By) -> list[Claim]:
-    """List what is claimed at the orders 2, 5/2, 3/2, 1 and ∞, where there is an answer.
-
-    If there is an answer at none of them, the error at order 2 is raised. An error that does not
-    depend on the order, such as a DomainError, is raised at once.
-    """
     claims: list[Claim] = []
     refused: list[SymacctError] = []
-    for alpha in _OF_EACH_KIND:
+    for at in _OF_EACH_KIND:
         try:
-            claims.append(claim_at(m, alpha, by))
+            claims.append(claim_at(m, at, by))  # an error that is the same everywhere comes here
         except (OrderError, AssumptionError, PrecisionError) as error:
             refused.append(error)
     if not claims:
         raise refused[0]
-    return claims
+    return bibtex(source for claim in claims for source in claim.sources)
 
 
 def claim_at(m: Node, alpha: Numeric | None = None, by: By = None) -> Claim:
@@ -157,7 +148,8 @@ def _entry(key: str, places: list[str]) -> str:
     """
     work, note = WORKS.get(key), "; ".join(places)
     if key == SYMACCT.key:
-        note = _LEMMAS.sub(_entitled, note)  # the entry names the folder
+        # The entry names the folder; later versions keep the names of lemmas.
+        note = _LEMMAS.sub(lambda m: f"lemma{'s' * (' and ' in m[2])} {m[2]} ({m[1]})", note)
     if work is not None:
         return work.entry.removesuffix("}\n") + _note(note) + "}\n"
     if key == STATED:
@@ -165,12 +157,6 @@ def _entry(key: str, places: list[str]) -> str:
         return f"% stated by the user, nothing to cite: {note or 'a curve'}\n".replace("@", "at")
     # A source of the user's own theorem is not in the bibliography: its key and place are known.
     return f"@misc{{{cite_key(key)},\n  title = {{{{{plain_tex(key)}}}}},\n{_note(note)}}}\n"
-
-
-def _entitled(match: re.Match[str]) -> str:
-    """Write lemmas of docs/proofs/ by their names, which later versions keep, and their chapter."""
-    word = "lemmas" if " and " in match[2] else "lemma"
-    return f"{word} {match[2]} ({match[1]})"
 
 
 def _note(places: str) -> str:

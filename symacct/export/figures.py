@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import textwrap
-from functools import cache
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
@@ -88,14 +87,18 @@ def legend_above(axes: Axes, title: str = "") -> None:
     figure makes room for it.
     """
     root = axes.figure.canvas.figure
-    whole, handles = _box_of(axes), axes.get_legend_handles_labels()
+    # The place that the axes were given, before a legend of ours took a part of it.
+    now, handles = axes.get_position(), axes.get_legend_handles_labels()
+    former, low = _LOWERED.get(axes, (now, now))
+    whole = former if low.bounds == now.bounds else now
     is_laid_out = root.get_layout_engine() is not None
     room = 1 if is_laid_out else whole.height
     beside = 1 - whole.x0 if len(root.axes) == 1 else whole.width
     for size in _FONT_SIZES:
         an_inch = _LETTERS_AN_INCH_TIMES_SIZE / size
         letters = max(_FEWEST_LETTERS, round(an_inch * beside * root.get_figwidth()))
-        shown = [_wrapped(text, letters) for text in (title, *handles[1])]
+        wrapper = textwrap.TextWrapper(letters, break_long_words=False)
+        shown = ["\n".join(wrapper.wrap(text)) for text in (title, *handles[1])]
         legend = axes.legend(
             handles[0], shown[1:], title=shown[0] or None, title_fontsize=size, alignment="left",
             fontsize=size, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0,
@@ -111,18 +114,6 @@ def legend_above(axes: Axes, title: str = "") -> None:
         _LOWERED[axes] = whole, low
 
 
-def _box_of(axes: Axes) -> Bbox:
-    """Return the place that the axes were given, before a legend of ours took a part of it."""
-    now = axes.get_position()
-    whole, low = _LOWERED.get(axes, (now, now))
-    return whole if (low.bounds == now.bounds) else now
-
-
-def _wrapped(text: str, letters: int) -> str:
-    """Wrap a text between words, at so many letters."""
-    return "\n".join(textwrap.wrap(text, letters, break_long_words=False))
-
-
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure to a file by its suffix, and return the path.
 
@@ -132,7 +123,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     path = parameters.path(path, "figure")
     suffix = path.suffix.removeprefix(".")
     if suffix not in FORMATS:
-        needed = " or ".join(f".{suffix_name}" for suffix_name in FORMATS)
+        needed = " or ".join(map(".{}".format, FORMATS))
         raise DomainError(f"figure: found the suffix {echo(path.suffix)}, needed {needed}")
     content = _pgf(figure) if suffix == "pgf" else _drawn(figure, suffix)
     try:
@@ -195,19 +186,15 @@ def picture(size: tuple[float, float]) -> Figure:
     MissingPackageError without matplotlib.
     """
     matplotlib_module()
-    return _picture()(figsize=size, layout="constrained")
-
-
-@cache
-def _picture() -> type[Figure]:
-    """Make the class of figures that notebooks show before pyplot or %matplotlib is met."""
     from matplotlib.figure import Figure  # which is an extra
 
     class Picture(Figure):
+        """A figure that notebooks show before pyplot or %matplotlib is met."""
+
         def _repr_png_(self) -> bytes:
             return _drawn(self, "png")
 
-    return Picture
+    return Picture(figsize=size, layout="constrained")
 
 
 def matplotlib_module() -> Any:

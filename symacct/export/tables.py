@@ -69,7 +69,8 @@ class Table:
                     rounding = "down" if claim.kind is Kind.LOWER else "up"
                     theorems = " ".join(claim.theorems)
                     row = [column.heading, cell.text, rounding, claim.kind, theorems]
-                    writer.writerow([_plain(at), *row, cell.value.certified])
+                    alpha = "inf" if at == INFINITY else text(Fraction(at))
+                    writer.writerow([alpha, *row, cell.value.certified])
         return out.getvalue()
 
     def latex(self, caption: str | None = None, label: str | None = None) -> str:
@@ -163,21 +164,15 @@ def in_full(value: Enclosure, m: Node, at: Order, by: By, digits: int) -> Enclos
     other = safe(value.upper, value.lower, value.claim.kind, digits)
     if value.rounded(digits) == other:
         return value
-    return value.known_to_be(_rational(m, at, by))
-
-
-def _rational(m: Node, at: Order, by: By) -> Fraction | None:
-    """Return the value where the formula is a rational number, else None.
-
-    Balls do not show that a number is rational.
-    """
     from symacct.export.formula import formula  # which opens SymPy
 
     try:
-        value = formula(m, at, by)
+        written_out = formula(m, at, by)
     except SymacctError:
-        return None
-    return Fraction(int(value.p), int(value.q)) if value.is_Rational else None
+        return value
+    is_rational = written_out.is_Rational  # which balls do not show
+    exactly = Fraction(int(written_out.p), int(written_out.q)) if is_rational else None
+    return value.known_to_be(exactly)
 
 
 def booktabs(
@@ -192,11 +187,13 @@ def booktabs(
     `columns` is the preamble that aligns them, by default an r for each. Raises DomainError for a
     `label` with other signs than letters, digits, and : . _ -.
     """
+    if label is not None and not re.fullmatch(r"[A-Za-z0-9:._-]+", str(label)):
+        raise DomainError(f"label: found {echo(label)}, needed letters, digits, and : . _ -")
     lines = [
         r"\begin{table}[htbp]",
         r"\centering",
         rf"\caption{{{caption}}}",
-        *([] if label is None else [rf"\label{{{_label(label)}}}"]),
+        *([] if label is None else [rf"\label{{{label}}}"]),
         rf"\begin{{tabular}}{{{columns or 'r' * len(heads)}}}",
         r"\toprule",
         rf"{' & '.join(heads)} \\",
@@ -224,18 +221,9 @@ def _alike(cells: Sequence[str]) -> list[str]:
     numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
     if not any("e" in number or number.startswith("0.000") for number in numbers):
         return list(cells)
-    return [_with_exponent(cell) if _NUMBER.fullmatch(cell) else cell for cell in cells]
-
-
-def _with_exponent(cell: str) -> str:
-    """Write a decimal as d.ddd and a power of ten, every digit of it kept."""
-    number = Decimal(cell)
-    return f"{number:e}".replace("+", "") if number else "0"
-
-
-def _plain(at: Order) -> str:
-    """Write an order as exact text."""
-    return "inf" if at == INFINITY else text(Fraction(at))
+    decimals = {cell: Decimal(cell) for cell in numbers}
+    powers = {cell: f"{x:e}".replace("+", "") if x else "0" for cell, x in decimals.items()}
+    return [powers.get(cell, cell) for cell in cells]
 
 
 def _order_tex(at: Order) -> str:
@@ -244,10 +232,3 @@ def _order_tex(at: Order) -> str:
         return r"$\infty$"
     shown = text(Fraction(at))
     return f"${shown}$" if "/" in shown else shown
-
-
-def _label(label: str) -> str:
-    """Return the label; DomainError where LaTeX could read something else in it."""
-    if not isinstance(label, str) or re.fullmatch(r"[A-Za-z0-9:._-]+", label) is None:
-        raise DomainError(f"label: found {echo(label)}, needed letters, digits, and : . _ -")
-    return label
