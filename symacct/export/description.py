@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -215,17 +215,18 @@ def _spoken(formula: sympy.Expr) -> str:
     A long number in it is rounded to few digits, and "≈" then begins the formula.
     """
     long = {x for x in formula.atoms(sympy.Rational) if x.q != 1 and is_long(x.p, x.q)}
-    short = {x: _few_digits(abs(x)) * (1 if x > 0 else -1) for x in long}
+    short = {x: _few_digits(x) for x in long}
     about, brief = "≈ " if long else "", formula.xreplace(short)
     if _FORM.get().is_tex:
         return about + maths(printer.in_text(brief, _FORM.get().printer))
     return about + str(_spoken_printer()().doprint(brief))
 
 
-def _few_digits(x: sympy.Rational) -> sympy.Symbol:
-    """Make a symbol that is written as a number of few digits, about as large as x > 0."""
-    digits = in_few_digits(Fraction(int(x.p), int(x.q)))
-    return sympy.Symbol(re.sub(r"≈ | \(.*", "", digits), positive=True)
+def _few_digits(x: sympy.Rational) -> sympy.Expr:
+    """Make a symbol, with the sign of x before it, that is written as |x| in few digits."""
+    digits = in_few_digits(Fraction(abs(int(x.p)), int(x.q)))
+    symbol = sympy.Symbol(re.sub(r"≈ | \(.*", "", digits), positive=True)
+    return symbol if x > 0 else -symbol
 
 
 @cache
@@ -357,14 +358,11 @@ def _composition(m: Compose, naming: _Naming) -> str:
 
 def _runs_of_parts(m: Compose, naming: _Naming) -> list[tuple[str, Count]]:
     """Describe the runs of each mechanism, with how many they are, sorted by their words."""
-    parts = sorted((_of_run(part, count, naming), count) for part, count in m.terms.items())
-    return [(f"{_runs(count)} of {part}", count) for part, count in parts]
-
-
-def _of_run(part: Node, count: Count, naming: _Naming) -> str:
-    """Describe what is run; of several runs it says that each has a sample of its own."""
-    is_fresh = count != 1 and _samples_worded(part) == 1
-    return str(_part(part, naming, ", each" if is_fresh else ""))
+    parts = []
+    for part, count in m.terms.items():
+        is_fresh = count != 1 and _samples_worded(part) == 1  # each run has a sample of its own
+        parts.append((str(_part(part, naming, ", each" if is_fresh else "")), count))
+    return [(f"{_runs(count)} of {part}", count) for part, count in sorted(parts)]
 
 
 def _samples_worded(m: Node) -> int:
@@ -376,18 +374,13 @@ def _samples_worded(m: Node) -> int:
 
 
 def _together(runs: list[str]) -> str:
-    """Join the parts of a composition, by semicolons if one of them has a comma of its own."""
-    between, last = ("; ", "; and ") if any(map(_has_comma, runs)) else (", ", " and ")
+    """Join the parts of a composition, by semicolons if one has a comma outside brackets."""
+    outside, former = "".join(runs), ""
+    while outside != former:
+        outside, former = _BRACKETS.sub("", outside), outside
+    between, last = ("; ", "; and ") if ", " in outside else (", ", " and ")
     begun = f"{between.join(runs[:-1])}{last}" if runs[1:] else ""
     return f"the adaptive composition of {begun}{runs[-1]}"
-
-
-def _has_comma(words: str) -> bool:
-    """Is there a comma outside brackets, as in "2 runs of A (σ = 5), each on a fresh sample"?"""
-    left = words
-    while (outside := _BRACKETS.sub("", left)) != left:
-        left = outside
-    return ", " in left
 
 
 def _runs(n: Count) -> str:
@@ -517,15 +510,12 @@ def own_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
     >>> own_premises(Gaussian(5))
     ['one record changes the query by no more than its sensitivity, in the Euclidean norm']
     """
-    return list(dict.fromkeys(_premises(m, adjacency)))
-
-
-def _premises(m: Node, adjacency: Adjacency | None) -> Iterator[str]:
-    """Yield the premises of each node for the relation that it is read for, with repetitions."""
+    listed: list[str] = []
     for node, relation, run, sampled in _contexts(m, (adjacency or m.claim.adjacency).relation):
         if run or not node.says_who_takes_part:
             stated = node.premises_in_sample if sampled else node.premises_for
-            yield from (_filled(premise, node) for premise in stated(relation))
+            listed += (_filled(premise, node) for premise in stated(relation))
+    return list(dict.fromkeys(listed))
 
 
 def _filled(premise: str, node: Node) -> str:
@@ -625,9 +615,8 @@ def sensitivity(m: Node) -> str:
 
 def float_note(m: Node) -> str:
     """Write a line about the first parameter that is the bits of a float; empty without one."""
-    for node in m.walk():
-        for field_value in node.fields().values():
-            if isinstance(field_value, Fraction) and is_float(field_value):
-                shown = repr(float(field_value))
-                return f"{shown} stands for the bits of that float, which are another number"
-    return ""
+    stated = (x for node in m.walk() for x in node.fields().values())
+    first = next((x for x in stated if isinstance(x, Fraction) and is_float(x)), None)
+    if first is None:
+        return ""
+    return f"{float(first)!r} stands for the bits of that float, which are another number"

@@ -122,15 +122,18 @@ class Explanation:
 def explain_order(
     m: Node, alpha: Numeric | None = None, answer: Answer | None = None
 ) -> Explanation:
-    """Explain m's curve at an order, by default at 2, the first whole one.
+    """Explain m's curve at an order by bounds of its side, by default at 2, the first whole one.
 
     `answer` says in rows what was asked, if it was not ε(α) at this order. Raises as `rdp` does.
     """
     at = 2 if alpha is None else order(alpha)
     why = ", the first whole one, because nothing was asked" if alpha is None else ""
     question = (("number", f"ε(α) of the Rényi curve at order {order_text(at)}{why}"),)
-    explanation = replace(_at_order(m, at), answer=question if answer is None else answer)
-    return _of_all(explanation, m)
+    goal = Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
+    with precision(_BITS):
+        evaluation = Evaluation(BALL, goal)
+        explanation = _explain(evaluation, evaluation.curve(m), at, 1)
+    return _of_all(replace(explanation, answer=question if answer is None else answer), m)
 
 
 def explain_profile(m: Node, answer: Answer) -> Explanation:
@@ -163,14 +166,6 @@ def _of_all(explanation: Explanation, m: Node) -> Explanation:
     if m.rewritten is m:
         return explanation
     return replace(explanation, title=_title(m), rewritten=repr(m.rewritten), rewrites=m.rewrites)
-
-
-def _at_order(m: Node, at: Order) -> Explanation:
-    """Explain m's curve at an order, by the bounds of the side that m's claim is on."""
-    goal = Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
-    with precision(_BITS):
-        evaluation = Evaluation(BALL, goal)
-        return _explain(evaluation, evaluation.curve(m), at, 1)
 
 
 def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int) -> Explanation:
