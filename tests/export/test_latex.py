@@ -234,7 +234,8 @@ def test_symbols_are_named_as_the_user_says():
 @pytest.mark.parametrize(
     ("name", "tex"),
     [("sigma", r"\sigma"), ("sigma_max", r"\sigma_{\mathrm{max}}"), ("x2", "x_{2}"),
-     ("λ", r"\lambda"), ("Σ", r"\Sigma"), ("noise", r"\mathrm{noise}"), ("x_1_2", "x_{1,2}"),
+     ("λ", r"\lambda"), ("Σ", r"\Sigma"), ("φ", r"\phi"), ("ϑ", r"\vartheta"),
+     ("noise", r"\mathrm{noise}"), ("x_1_2", "x_{1,2}"),
      ("a%b", r"\mathrm{a\%b}"),
      (r"\input{x}", r"\mathrm{\backslash input\{x\}}"), ("^^5c", r"\mathrm{\wedge \wedge 5c}")],
 )  # fmt: skip
