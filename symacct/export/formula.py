@@ -71,12 +71,6 @@ class Named:
     letter: str = "epsilon"
 
 
-def _bits_below(node: Node) -> int:
-    """Count the bits of the largest parameter: SymPy sorts what it adds up by its text."""
-    stated = (x for below in node.walk() for x in below.parameters().values())
-    return max((bits(x) for x in stated if isinstance(x, Fraction | sympy.Expr)), default=0)
-
-
 @dataclass
 class Names:
     """The names given so far, and which curves get one.
@@ -94,11 +88,7 @@ class Names:
     def function(self, named: Named) -> Number:
         """Return the name as a SymPy function of the order; new ones are numbered from 1 on."""
         if named not in self.functions:
-            alike = [
-                known_name
-                for known_name in self.functions
-                if known_name.letter == named.letter and known_name != self.whole
-            ]
+            alike = [x for x in self.functions if x.letter == named.letter and x != self.whole]
             number = "M" if named == self.whole else len(alike) + 1
             # B(l) >= 0 for even l, where it is read.
             known = {"nonnegative": True} if named.letter == "B" else {"real": True}
@@ -152,8 +142,11 @@ class Writing(Evaluation):
         LimitError for a sample of parameters that are too long.
         """
         if node not in self._curves:
-            if isinstance(node, Sampling):
-                limits.check("formula_bits", _bits_below(node), "formula, bits of its parameters")
+            if isinstance(node, Sampling):  # SymPy sorts what it adds up by its text
+                stated = (x for below in node.walk() for x in below.parameters().values())
+                sizes = (bits(x) for x in stated if isinstance(x, Fraction | sympy.Expr))
+                what = "formula, bits of its parameters"
+                limits.check("formula_bits", max(sizes, default=0), what)
             self._curves[node] = (
                 WrittenLeaf(self, node, Remembered())
                 if isinstance(node, Mechanism)
@@ -163,9 +156,7 @@ class Writing(Evaluation):
 
     def default(self) -> Writing:
         """This writing without a pinned theorem."""
-        if self.by is None:
-            return self
-        return self._unpinned
+        return self if self.by is None else self._unpinned
 
     @cached_property
     def _unpinned(self) -> Writing:
@@ -189,11 +180,9 @@ class NamedCurve(NodeCurve):
 
     def compute(self, alpha: Order) -> Number:
         """The name of the curve at an order, as ε_M(α); its formula at 1 and ∞."""
-        body = self.evaluation.body(self.node)
-        if isinstance(alpha, float) and alpha == INFINITY:
-            return body(alpha)
-        if isinstance(alpha, int) and alpha == 1 and self.node.has_formula:
-            return body(alpha)
+        is_end = alpha == INFINITY or (alpha == 1 and self.node.has_formula)
+        if not isinstance(alpha, sympy.Expr) and is_end:
+            return self.evaluation.body(self.node)(alpha)
         return self.function(self.evaluation.ctx.number(alpha))
 
     def excesses(self) -> Number:
@@ -239,7 +228,14 @@ class WrittenLeaf(LeafCurve):
                 remedy="state finite_up_to where it is infinite from some order on",
             )
         if isinstance(alpha, sympy.Expr) and value != sympy.oo:
-            _require_finite(self, alpha, self.evaluation.ctx.reach.get(alpha))
+            last = self.evaluation.ctx.reach.get(alpha) or limits.current().order
+            if ends_unstated(self, last):
+                raise OrderError(
+                    f"{node}: its curve is infinite from some order up to {last:,} on, so that no "
+                    f"one formula holds at the open order {alpha}",
+                    remedy="ask for it at a number such as 4, or state finite_up_to in a class of "
+                    "your own",
+                )
         return value if condition is True else sympy.Piecewise((value, condition), (sympy.oo, True))
 
 
@@ -286,22 +282,6 @@ def _edge(node: Mechanism, ctx: WritingArithmetic, alpha: Order) -> Number:
         if holds in (True, sympy.true) or (holds is sympy.false and place == alpha):
             return bool(holds)
     return holds
-
-
-def _require_finite(curve: LeafCurve, alpha: sympy.Expr, reach: int | None) -> None:
-    """Refuse an open order α of a curve that becomes infinite without stating where.
-
-    `reach` is the largest value of an index α, or None. Raises OrderError.
-    """
-    node, last = curve.node, reach or limits.current().order
-    if ends_unstated(curve, last):
-        raise OrderError(
-            f"{node}: its curve is infinite from some order up to {last:,} on, so that no one "
-            f"formula holds at the open order {alpha}",
-            remedy=(
-                "ask for it at a number such as 4, or state finite_up_to in a class of your own"
-            ),
-        )
 
 
 def ends_unstated(curve: NodeCurve, last: int) -> bool:
@@ -592,13 +572,12 @@ class _Draft:
         for named, at in self._reads(e):
             reads.setdefault(named, []).append(at)
         for named, orders in reads.items():
+            is_open = set(orders) == {self.at}
             for at in dict.fromkeys(_order_meant(named, place) for place in orders):
                 name = self.names.function(named)(at)
                 if name not in self.definitions:
                     self.definitions[name] = (named, None)
-                    value = self._value(
-                        named, at, open_order=at if set(orders) == {self.at} else None
-                    )
+                    value = self._value(named, at, at if is_open else None)
                     self.definitions[name] = (named, value)
                     if value is not None:
                         self._define(value)
@@ -611,9 +590,8 @@ class _Draft:
         writing = self.writing if named.by == self.writing.by else self.writing.default()
         if named.letter == "B":
             sums = differences.dispatch(SymbolicArithmetic)
-            return self._written(
-                writing, sums(writing.ctx, writing.curve(named.node), ()), at, None
-            )
+            written = sums(writing.ctx, writing.curve(named.node), ())
+            return self._written(writing, written, at, None)
         if not named.node.has_formula:
             return None
         return self._written(writing, writing.body(named.node), at, open_order)
@@ -657,9 +635,7 @@ def _order(m: Node, alpha: Numeric | None) -> Order:
     Raises DomainError for an order below 1, and for a parameter that has the order's name.
     """
     as_node(m, "expression")
-    if alpha is None:
-        alpha = ALPHA
-    at = order(alpha)
+    at = order(ALPHA if alpha is None else alpha)
     if not isinstance(at, sympy.Expr):
         return at
     if at.is_positive is False or (at - 1).is_negative:
