@@ -17,10 +17,9 @@ from symacct.export.latex.sentences import SymbolNames, cite_key, plain_tex
 from symacct.export.tables import table
 from symacct.kernel import parameters
 from symacct.kernel.accountant import asked_of
-from symacct.kernel.answer import Guarantee
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind, Source
-from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.errors import DomainError
 from symacct.kernel.exact import Numeric, expression, typed_value
 from symacct.kernel.node import Marked, Mechanism, Node, as_node
 from symacct.kernel.parameters import By
@@ -76,49 +75,40 @@ def paper(
     leaves = [leaf for leaf in m.walk() if isinstance(leaf, Mechanism)]
     sources = [t.source for t in theorems] + [s for leaf in leaves for s in leaf.claim.sources]
     numbers_given = parameters.mapping(values, "paper, values", "{'sigma': 5}")
-    numbers = _with_values(m, numbers_given)
+    numbers = m.subs(numbers_given) if numbers_given else m
+    if numbers_given and numbers.free_symbols:
+        left = ", ".join(sorted(symbol.name for symbol in numbers.free_symbols))
+        raise DomainError(f"paper: values leave the symbol {left} open, needed a number for it")
     parts = [_section("Mechanism", _mechanism(m, display))]
     is_open, packages = bool(numbers.free_symbols), _BASE
     if delta is not None and not is_open:
         g = asked_of(numbers, delta, digits=digits, by=by)
-        parts.append(_section("Guarantee", _guarantees(g, names, by, digits)))
+        said = [statement(g, "latex", digits)]
+        with contextlib.suppress(UnwrittenError):  # no formula of its laws is known
+            if g.needs_no_order:
+                said.append(f"The number is that of the formula\n{number_latex(g, names, by)}")
+        parts.append(_section("Guarantee", said))
         sources += sources_of(g)
     parts += [
         _section("Formula", _formula(m, display)),
         _section("Theorems", _theorems(theorems, m)),
     ]
-    if isinstance(alphas, str):
-        raise DomainError(
-            f"paper, alphas: found {echo(alphas)}, needed a list such as [2, 4, 8]",
-            remedy="for a δ write its name, as in delta='1e-6'",
-        )
     orders = _FEW_ORDERS if alphas is None and delta is None else alphas
     if orders is not None and not is_open:
         packages = PACKAGES
         parts.append(_section("Values", _values(numbers, orders, by, digits, numbers_given)))
     title = _OF_CURVE if delta is None else _OF_NUMBER
-    lines = [*_preamble(packages, title), *parts, *_bibliography(sources), r"\end{document}", ""]
+    preamble = [
+        r"\documentclass{article}",
+        *(rf"\usepackage{{{package}}}" for package in packages),
+        r"\allowdisplaybreaks",
+        rf"\title{{{title}}}",
+        r"\author{Formulas and values: symacct}",
+        r"\begin{document}",
+        r"\maketitle",
+    ]
+    lines = [*preamble, *parts, *_bibliography(sources), r"\end{document}", ""]
     return Written("\n".join(lines))
-
-
-def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric]) -> Node:
-    """Put numbers into the node; DomainError if some are given and a symbol stays open."""
-    numbers = m.subs(values) if values else m
-    if values and numbers.free_symbols:
-        left = ", ".join(sorted(symbol.name for symbol in numbers.free_symbols))
-        raise DomainError(f"paper: values leave the symbol {left} open, needed a number for it")
-    return numbers
-
-
-def _preamble(packages: Iterable[str], title: str) -> Iterator[str]:
-    """Yield the lines up to the title."""
-    yield r"\documentclass{article}"
-    yield from (rf"\usepackage{{{package}}}" for package in packages)
-    yield r"\allowdisplaybreaks"
-    yield rf"\title{{{title}}}"
-    yield r"\author{Formulas and values: symacct}"
-    yield r"\begin{document}"
-    yield r"\maketitle"
 
 
 def _section(title: str, lines: Iterable[str]) -> str:
@@ -192,19 +182,6 @@ def _values(
     ]
     yield f"Table~\\ref{{tab:values}} gives values{' for ' if symbols else ''}{', '.join(symbols)}."
     yield table(m, alphas, digits, by=() if by is None else [by]).latex(label="tab:values")
-
-
-def _guarantees(
-    g: Guarantee,
-    names: Mapping[str | sympy.Symbol, str] | None,
-    by: By,
-    digits: int,
-) -> Iterator[str]:
-    """Yield the statement of the number, and its formula if that of its laws is known."""
-    yield statement(g, "latex", digits)
-    with contextlib.suppress(UnwrittenError):
-        if g.needs_no_order:
-            yield f"The number is that of the formula\n{number_latex(g, names, by)}"
 
 
 def _bibliography(sources: Iterable[Source]) -> Iterator[str]:

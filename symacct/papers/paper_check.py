@@ -35,6 +35,7 @@ from symacct.kernel.errors import (
     StorageError,
     SymacctError,
     cut,
+    divided,
     echo,
     reason,
 )
@@ -245,7 +246,10 @@ def check(text: str, **how: Any) -> Iterator[CheckedEntry | Malformed]:
         for place, entry in enumerate(listed, 1):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                checked = _checked(entry, place)
+                try:
+                    checked = entry if isinstance(entry, Malformed) else check_entry(entry)
+                except SymacctError as error:
+                    checked = Malformed(place, entry.source, f"{type(error).__name__}: {error}")
             for warning in caught:
                 place_and_source = f"entry {place} {entry.source}"
                 warnings.warn(
@@ -253,14 +257,6 @@ def check(text: str, **how: Any) -> Iterator[CheckedEntry | Malformed]:
                 )
             yield checked
             advance(1)
-
-
-def _checked(entry: PaperEntry | Malformed, place: int) -> CheckedEntry | Malformed:
-    """Judge one entry; one whose question raises an error of ours is Malformed."""
-    try:
-        return entry if isinstance(entry, Malformed) else check_entry(entry)
-    except SymacctError as error:
-        return Malformed(place, entry.source, f"{type(error).__name__}: {error}")
 
 
 # --- reading
@@ -297,7 +293,8 @@ def _entry(
     A line of fewer cells, with signs that cannot be shown, or without a number is Malformed. The
     expression is not read here.
     """
-    if len(cells) < len(COLUMNS) or not all(map(_is_writable, cells)):
+    is_shown = all(sign.isprintable() or sign == "\n" for cell in cells for sign in cell)
+    if len(cells) < len(COLUMNS) or not is_shown:
         why = f"found {echo(','.join(cells))}, needed {','.join(COLUMNS)}"
         return Malformed(place, source, why)
     *expression, delta, printed = cells
@@ -306,11 +303,6 @@ def _entry(
     except ParseError as error:
         return Malformed(place, source, str(error))
     return PaperEntry(", ".join(expression), "epsilon", delta, printed, source, **how)
-
-
-def _is_writable(cell: str) -> bool:
-    """Can the text be shown: has it no lone surrogate and no control character?"""
-    return all(sign.isprintable() or sign == "\n" for sign in cell)
 
 
 def printed_number(text: str) -> tuple[Fraction, Fraction]:
@@ -341,7 +333,8 @@ def check_entry(entry: PaperEntry) -> CheckedEntry:
     answer = _asking(entry)
     for more in _MORE_DIGITS:
         value = answer(shown + more)
-        low, high = _ends(value)
+        ends = value.lower, value.upper
+        low, high = (INFINITY if x == INFINITY else to_fraction(x) for x in ends)
         judgement = judged(entry.direction, printed, unit, low, high, value.claim.kind)
         if judgement is not None:
             is_short = value.decimal(_MORE_DIGITS[0]) is not None  # which is exact, or no accident
@@ -378,12 +371,26 @@ def judged(
     if len(verdicts) > 1:
         return None
     (verdict,) = verdicts
-    if verdict is Verdict.UNSAFE:
-        return verdict, _remedy(direction, printed, unit, low)
-    if verdict is Verdict.LOOSE:
-        down = _downwards(direction, kind)
-        return verdict, _tighter(unit, low if down else high, down)
-    return verdict, _reason(printed, low)
+    down = _downwards(direction, kind)
+    if verdict is Verdict.UNSAFE:  # it was rounded to the other side of the value
+        side, right = ("down", printed + unit) if printed < low else ("up", printed - unit)
+        safe = "guarantee" if side == "down" else "lower bound"
+        called = "nearest number" if direction == "nearest" else safe
+        return verdict, (
+            f"its digits are right, but rounded {side}; the {called} is {_decimal(right, unit)}"
+        )
+    if verdict is Verdict.LOOSE:  # so many places have a better bound
+        best = (math.floor(low / unit) if down else math.ceil(high / unit)) * unit
+        name, side = ("lower bound", "least") if down else ("guarantee", "most")
+        return verdict, (
+            f"it is a valid {name}, but {_decimal(best, unit)} is proved; as a number of direction "
+            f'"at {side}" it is true'
+        )
+    difference = low - printed
+    side = "above" if difference > 0 else "below"
+    if difference == 0:
+        return verdict, "the value is the printed number"
+    return verdict, f"the value is {_size(abs(difference))} {side} the printed number"
 
 
 def _verdict(
@@ -420,24 +427,6 @@ def _is_bound(direction: str, printed: Fraction, value: Fraction, kind: Kind) ->
     return printed >= value and kind is not Kind.LOWER
 
 
-def _remedy(direction: str, printed: Fraction, unit: Fraction, value: Fraction) -> str:
-    """Say which way the digits were rounded, and which number is safe, or nearest."""
-    side, right = ("down", printed + unit) if printed < value else ("up", printed - unit)
-    name = {"down": "guarantee", "up": "lower bound"}[side]
-    called = "nearest number" if direction == "nearest" else name
-    return f"its digits are right, but rounded {side}; the {called} is {_decimal(right, unit)}"
-
-
-def _tighter(unit: Fraction, value: Fraction, down: bool) -> str:
-    """Say what a bound that is true but loose might be in as many places."""
-    best = (math.floor if down else math.ceil)(value / unit) * unit
-    name, side = ("lower bound", "least") if down else ("guarantee", "most")
-    return (
-        f"it is a valid {name}, but {_decimal(best, unit)} is proved; as a number of direction "
-        f'"at {side}" it is true'
-    )
-
-
 def _decimal(number: Fraction, unit: Fraction) -> str:
     """Write a multiple >= 0 of the unit, which is a power of ten, with all its digits.
 
@@ -450,23 +439,13 @@ def _decimal(number: Fraction, unit: Fraction) -> str:
     return str(decimal.Decimal((0, digits, power))).lower()
 
 
-def _reason(printed: Fraction, value: Fraction) -> str:
-    """Say how far the value is above or below the printed number."""
-    difference = value - printed
-    side = "above" if difference > 0 else "below"
-    if difference == 0:
-        return "the value is the printed number"
-    return f"the value is {_size(abs(difference))} {side} the printed number"
-
-
 def _size(x: Fraction) -> str:
     """Write x > 0 to two digits, whatever its size.
 
     >>> _size(Fraction(10) ** 999)
     '1.0e+999'
     """
-    wide = decimal.Context(2, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
-    return f"{wide.divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator)):.2g}"
+    return f"{divided(x, 2):.2g}"
 
 
 def _asking(entry: PaperEntry) -> Callable[[int], Enclosure]:
@@ -477,12 +456,6 @@ def _asking(entry: PaperEntry) -> Callable[[int], Enclosure]:
     ask = accountant.epsilon if entry.ask == "epsilon" else accountant.delta
     how = (entry.conversion, None, entry.by)
     return lambda digits: ask(m, entry.given, *how, digits).asked
-
-
-def _ends(value: Enclosure) -> tuple[Fraction | float, Fraction | float]:
-    """Return both ends as fractions, or ∞."""
-    low, high = (INFINITY if x == INFINITY else to_fraction(x) for x in (value.lower, value.upper))
-    return low, high
 
 
 def _exactly(entry: PaperEntry) -> Fraction | None:

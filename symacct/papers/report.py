@@ -226,7 +226,7 @@ class PrivacyReport:
         if g.not_exact:
             yield "exact profile", g.not_exact
         if g.needs_no_order:
-            yield "sources", _sources(g)
+            yield "sources", source_line(g.claim.sources)
         else:
             yield from _order_facts(g)
         rho = None if g.mechanism is None else zcdp_at_once(g.mechanism, g.asked.digits_asked)
@@ -304,7 +304,7 @@ class PrivacyReport:
         m = as_node(g.mechanism, "explain")
         rows = (("number", number[1]), ("relation", self._relation), ("how", self.how))
         if g.needs_no_order:
-            return explain_profile(m, (*rows, ("sources", _sources(g))))
+            return explain_profile(m, (*rows, ("sources", source_line(g.claim.sources))))
         return explain_order(m, g.alpha, rows)
 
     def statement(self, form: str = "text", preface: str = "") -> str:
@@ -343,10 +343,6 @@ class PrivacyReport:
         return [("note", note) for note in self._all_notes[_HEADLINE_NOTES:]]
 
     __repr__ = __str__
-
-    def __dir__(self) -> list[str]:
-        """List what users ask of it."""
-        return sorted(set(super().__dir__()) - {"behind", "large_delta", "relation_why"})
 
     def _repr_html_(self) -> str:
         return card(self.headline())
@@ -424,10 +420,6 @@ def _shown(x: Enclosure | Fraction) -> str:
     return x.rounded() if isinstance(x, Enclosure) else given(x)
 
 
-def _sources(g: Guarantee) -> str:
-    return source_line(g.claim.sources)
-
-
 def _order_facts(g: Guarantee) -> Iterator[Row]:
     """Yield the Rényi order, the conversion, the theorems and the curve.
 
@@ -439,7 +431,7 @@ def _order_facts(g: Guarantee) -> Iterator[Row]:
     yield "best order", "proved" if g.optimal else "sound, not proved the best"
     yield "conversion", g.conversion
     yield "theorems", ", ".join(g.claim.theorems) or OWN_CURVE
-    yield "sources", _sources(g)
+    yield "sources", source_line(g.claim.sources)
     yield "curve", kind_label(g.claim)
 
 

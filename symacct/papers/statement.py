@@ -57,7 +57,9 @@ def fingerprint(m: Node) -> str:
     document = json.loads(m.to_json())
     digests: list[str] = []
     for entry in document["nodes"]:
-        digests.append(_digest([document["symacct"], _closed(entry, digests)]))
+        closed = [document["symacct"], _closed(entry, digests)]
+        text = json.dumps(closed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        digests.append(hashlib.sha256(text.encode()).hexdigest())
     return digests[-1]
 
 
@@ -71,12 +73,6 @@ def _closed(entry: dict[str, Any], digests: list[str]) -> dict[str, Any]:
         return {"type": "Compose", "terms": terms}
     parts = {k: v["node"] for k, v in entry.items() if isinstance(v, dict) and set(v) == {"node"}}
     return {**entry, **{name: {"node": digests[place]} for name, place in parts.items()}}
-
-
-def _digest(value: object) -> str:
-    """Compute the SHA-256 of a value's JSON, with sorted keys and no spaces."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 #: The number asked for has this many significant digits by default, as everywhere.
@@ -206,13 +202,6 @@ def training(
     )
 
 
-def _preface(words: str) -> str:
-    """Write the words with [@KEY] as a citation of that work."""
-    read: type[str] = Marked if isinstance(words, Marked) else str
-    parts = _CITED.split(words.template if isinstance(words, Marked) else words)
-    return "".join(cited(x, "") if i % 2 else sentence(read(x)) for i, x in enumerate(parts))
-
-
 def _counted(count: int | str, what: str) -> str:
     """Write a count of things: 1 epoch, 1.5 epochs, 3,516 steps."""
     number = count if isinstance(count, str) else f"{count:,}"
@@ -222,7 +211,9 @@ def _counted(count: int | str, what: str) -> str:
 def _sentences(guarantee: Guarantee, m: Node, digits: int, preface: str) -> Iterator[str]:
     """Yield the sentences: the guarantee, how it was found, what it assumes, what computed it."""
     if preface:
-        yield _preface(preface)
+        read: type[str] = Marked if isinstance(preface, Marked) else str
+        parts = _CITED.split(preface.template if isinstance(preface, Marked) else preface)
+        yield "".join(cited(x, "") if i % 2 else sentence(read(x)) for i, x in enumerate(parts))
     epsilon, delta = (_number(x, digits) for x in (guarantee.epsilon, guarantee.delta))
     yield f"The released results are the output of {describe(m)}."
     yield filled(
@@ -235,11 +226,11 @@ def _sentences(guarantee: Guarantee, m: Node, digits: int, preface: str) -> Iter
         same, why = describe(m.rewritten), "; ".join(m.rewrites)
         yield f"Their curve is that of the output of {same}: {why}."
     yield _rounding(guarantee, digits)
-    if (parts := failures_of_guarantee(guarantee, m)) is not None:
+    if (failing := failures_of_guarantee(guarantee, m)) is not None:
         yield filled(
             "With a probability of at most ${least}$, which is part of $δ$, something fails, and "
             "all of the data may be told; what follows is about all that does not fail.",
-            least=parts.failure_text,
+            least=failing.failure_text,
         )
     yield _accounting(guarantee)
     if guarantee.note:
@@ -256,12 +247,9 @@ def _number(value: Enclosure | Exact, digits: int) -> str:
 def _rounding(guarantee: Guarantee, digits: int) -> str:
     """Say to how many digits the number is rounded up, and what it is before rounding."""
     letter = "$ε$" if isinstance(guarantee.epsilon, Enclosure) else "$δ$"
-    is_rounded = guarantee.asked.how_rounded(digits) != "exactly"
-    how = (
-        f"rounded up to {digits} significant digits; before rounding"
-        if is_rounded
-        else "not rounded;"
-    )
+    how = f"rounded up to {digits} significant digits; before rounding"
+    if guarantee.asked.how_rounded(digits) == "exactly":
+        how = "not rounded;"
     return filled(f"The value of {letter} is {how} it is {_KINDS[guarantee.kind].format(letter)}.")
 
 

@@ -88,28 +88,17 @@ class TrainingRun:
 
         What is rounded is no warning here, but a row of the answer. Raises as `dp_sgd` does.
         """
-        together = whole(self.group, "group", 1), whole(self.runs, "runs", 1)
-        if together[0] > 1 and self.sampling == "with_replacement":
+        run = dict(vars(self))
+        group, runs = whole(run.pop("group"), "group", 1), whole(run.pop("runs"), "runs", 1)
+        if group > 1 and self.sampling == "with_replacement":
             raise DomainError(
-                f"group: found {together[0]} with sampling with_replacement, needed 1",
+                f"group: found {group} with sampling with_replacement, needed 1",
                 remedy="write sample_with_replacement with largest_share=k/n for k records of n",
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RoundedWarning)  # which is a row of the answer
-            run = dp_sgd(
-                self.n,
-                self.batch_size,
-                noise,
-                self.epochs,
-                steps=self.steps,
-                sampling=self.sampling,
-                adjacency=self.adjacency,
-                accumulation=self.accumulation,
-                times=self.times,
-                quantile_noise=self.quantile_noise,
-            )
-        group, runs = together
-        every = run if runs == 1 else runs * run
+            once = dp_sgd(noise_multiplier=noise, **run)
+        every = once if runs == 1 else runs * once
         return every if group == 1 else GroupPrivacy(every, group)
 
     def report(self, g: Guarantee, noise: Any) -> PrivacyReport:
@@ -145,19 +134,16 @@ class TrainingRun:
         """Yield what is assumed of the run, what was rounded and checked, and its expression."""
         group = whole(self.group, "group")
         of_one_draw = _OWN_DRAWS if self.sampling == "with_replacement" else _ONE_DRAW
+        several = f"a person has at most {text(Fraction(group))} of the records"
         assumed = [
-            *([_ALL_TOLD] if whole(self.runs, "runs") > 1 else []),
-            *([of_one_draw] if whole(self.accumulation, "accumulation") > 1 else []),
-            *([_COUNTED.format(noise=self.quantile_noise)] if self.quantile_noise else []),
-            *(
-                [f"a person has at most {text(Fraction(group))} of the records"]
-                if group > 1
-                else []
-            ),
+            _ALL_TOLD if whole(self.runs, "runs") > 1 else "",
+            of_one_draw if whole(self.accumulation, "accumulation") > 1 else "",
+            _COUNTED.format(noise=self.quantile_noise) if self.quantile_noise else "",
+            several if group > 1 else "",
             _UNITS,
-            *([_SHUFFLED] if self.sampling == "shuffled" else []),
+            _SHUFFLED if self.sampling == "shuffled" else "",
         ]
-        yield "assumed", "; ".join(assumed)
+        yield "assumed", "; ".join(filter(None, assumed))
         if rounded := self.rounded:
             yield "rounded", "; ".join(rounded)
         premises = {name: catalogue.assumed(name) for name in g.claim.theorems}
