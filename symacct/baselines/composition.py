@@ -153,12 +153,17 @@ def best_over_rounds(
         first, delta = round_of(best)
         return composed_epsilon(first, k, _left(delta, k, ball(allowed)))
 
-    def roughly(share: Fraction) -> float:
-        eps, delta = round_of(share)
-        rest = _left(delta, k, ball(allowed))
-        return _roughly(float(eps), k, float(rest))[0] if eps.is_finite() else math.inf
+    def share(place: Fraction) -> Fraction:
+        return Fraction(2.0 ** float(place)).limit_denominator(2**64)
 
-    best = _best_share(roughly)
+    def roughly(place: Fraction) -> float:
+        with precision(_SEARCH_BITS):
+            eps, delta = round_of(share(place))
+            rest = _left(delta, k, ball(allowed))
+            return _roughly(float(eps), k, float(rest))[0] if eps.is_finite() else math.inf
+
+    # A share from 2^−40 to 1, exclusive: it proves no minimum, and needs none.
+    best = share(golden_least(Fraction(-40), Fraction(0), roughly, _GOLDEN_STEPS)[0])
     name = "optimal, best per-round δ"
     return Baseline.of(name, source, digits, Kind.UPPER, value, allowed)
 
@@ -235,12 +240,6 @@ class BinomialRounds:
         """About the last i with δ_i <= rest, by middles of balls: `largest_root` proves it."""
         return halved_whole(0, self.k // 2 + 1, lambda i: self.delta(i).mid() <= rest.mid())
 
-    def sums(self, i: int) -> tuple[arb, arb]:
-        """Σ_{l<=i} C(k,l)e^{(k−l)ε}/(1+e^ε)^k, and the same with e^{lε} for e^{(k−l)ε}."""
-        return self._sum(i, lambda l: arb(1)), self._sum(
-            i, lambda l: ((2 * l - self.k) * self.eps).exp()
-        )
-
     def largest_root(self, i: int, rest: arb) -> arb | None:
         """The largest root ε′ in a ball, if its region is proved to be i or next to it; else None.
 
@@ -259,7 +258,8 @@ class BinomialRounds:
 
         From 0 to kε where balls tell no more.
         """
-        above, below = self.sums(i)
+        above = self._sum(i, lambda l: arb(1))
+        below = self._sum(i, lambda l: ((2 * l - self.k) * self.eps).exp())
         if above <= rest:
             return arb(0)
         epsilon = ((above - rest) / below).log()
@@ -275,22 +275,6 @@ class BinomialRounds:
         weight = (log_first + (k - last) * self.eps + k * self.log_other).exp()
         terms = ((factor(l), odds * l / (k - l + 1)) for l in range(last, -1, -1))
         return falling_sum(weight, terms)
-
-
-def _best_share(value: Callable[[Fraction], float]) -> Fraction:
-    """A share from 2^−40 to 1, exclusive, with a small value, by golden sections on its logarithm.
-
-    It proves no minimum, and needs none.
-    """
-
-    def share(place: Fraction) -> Fraction:
-        return Fraction(2.0 ** float(place)).limit_denominator(2**64)
-
-    def at(place: Fraction) -> float:
-        with precision(_SEARCH_BITS):
-            return value(share(place))
-
-    return share(golden_least(Fraction(-40), Fraction(0), at, _GOLDEN_STEPS)[0])
 
 
 def _with_slack(delta: Numeric, k: int, slack: Numeric) -> tuple[Fraction, Fraction]:

@@ -286,8 +286,7 @@ def shuffled_responses_rdp(
     >>> print(shuffled_responses_rdp(4, 1, 1000, digits=6))
     0.00317747
     """
-    place = SYMACCT.at("docs/proofs/mechanisms.md, clones")
-    return _curve(of_responses, place, alpha, epsilon_0, n, digits)
+    return _curve(of_responses, _RESPONSES, alpha, epsilon_0, n, digits)
 
 
 def shuffled_least_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Bound:
@@ -306,9 +305,8 @@ def shuffled_least_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: i
         largest = BALL.maximum(*two, _with_a_third_value(people, local, at) - 1)
         return largest.log1p() / BALL.number(at - 1)
 
-    place = SYMACCT.at("docs/proofs/mechanisms.md, clones")
     what = "shuffled randomized response at a Rényi order"
-    return enclose(value, place, digits, what, Kind.LOWER, REPLACE_ONE, ABOVE_ONE)
+    return enclose(value, _RESPONSES, digits, what, Kind.LOWER, REPLACE_ONE, ABOVE_ONE)
 
 
 def _with_one_other_value(n: int, local: Fraction, power: Fraction | int) -> arb:
