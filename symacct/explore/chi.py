@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, singledispatch
+from functools import cache
 from math import comb
 from typing import Any
 
@@ -211,7 +211,10 @@ def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
     """
     m, last = as_node(m, "check_odd_chi"), whole(up_to, "check_odd_chi, up_to", least=3)
     if m.attained.is_swapped and m.claim.kind is not Kind.LOWER:
-        return OddChiReport(m, last, True, True, None, _by_symmetry(m))
+        # Of Gaussian and Laplace noise it is the paper's own proposition.
+        in_paper = f"{ZW19.at('Proposition 10')}, and " if isinstance(m, Gaussian | Laplace) else ""
+        why = f"proved for all odd l: {in_paper}a symmetry swaps its pair"
+        return OddChiReport(m, last, True, True, None, why)
     if isinstance(m, DistributionPair):
         if m.masses is not None:
             back = tuple((q, p) for p, q in m.masses)
@@ -224,18 +227,6 @@ def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
         densities = [_IntegralSide(name, direction) for name, direction in both]
         return _report(m, last, densities, "by certified integrals")
     return _report(m, last, [_AttainingSide(FORWARD, m)], "by certified differences of the curve")
-
-
-@singledispatch
-def _by_symmetry(m: Node) -> str:
-    """Say why the condition holds for all odd l of a mechanism whose pair a symmetry swaps."""
-    return "proved for all odd l: a symmetry swaps its pair"
-
-
-@_by_symmetry.register
-def _(m: Gaussian | Laplace) -> str:
-    """For these two it is the paper's own Proposition 10."""
-    return f"proved for all odd l: {ZW19.at('Proposition 10')}, and a symmetry swaps its pair"
 
 
 class _Side:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
@@ -130,8 +131,10 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         """Add `count` runs of an event or a node; raises as `from_dp_event` if it is not read."""
         runs = whole(scalar(count), "compose, count")
         self._composed = self._with(event, runs)
-        if runs:
-            self._note(event, runs)
+        if runs:  # for the ledger; equal ones in a row are one: a training run has 10⁵ steps
+            if self._runs and self._runs[-1][0] == event:
+                runs += self._runs.pop()[1]
+            self._runs.append((event, runs))
         return self
 
     def _maybe_compose(self, event: object, count: int, do_compose: bool) -> Any:
@@ -157,12 +160,6 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
 
     def _read(self, event: object) -> Node:
         return from_dp_event(event, self._relation)
-
-    def _note(self, event: object, runs: int) -> None:
-        """Keep runs for the ledger, equal ones in a row as one: a training run has 10⁵ steps."""
-        if self._runs and self._runs[-1][0] == event:
-            runs += self._runs.pop()[1]
-        self._runs.append((event, runs))
 
     # --- asking
 
@@ -222,8 +219,11 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         """Compute δ(ε) and its order. At ε = ∞ it bounds the probability of an infinite loss."""
         epsilon = scalar(target_epsilon)
         if is_infinite(epsilon):
-            if self._has_finite_losses():
-                return 0.0, INFINITY
+            # No loss is infinite where the curve is finite at order 2; a lower bound does not tell.
+            is_bound = self._composed.claim.kind is not Kind.LOWER
+            with suppress(SymacctError):
+                if is_bound and self._at(_LOW_ORDER) < math.inf:
+                    return 0.0, INFINITY
             epsilon = _FAR_EPSILON
         target = nonnegative(epsilon, "target_epsilon")
         return self._ask(self._accountant.delta, target, 1.0, self._searched)
@@ -235,18 +235,6 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     def _hides_nothing(self) -> bool:
         """Was anything composed that tells the dataset?"""
         return NO_PRIVACY in terms_of(self._composed)
-
-    def _has_finite_losses(self) -> bool:
-        """Is the curve known to be finite at order 2? Then no loss is infinite.
-
-        A lower bound that is finite does not say so.
-        """
-        if self._composed.claim.kind is Kind.LOWER:
-            return False
-        try:
-            return self._at(_LOW_ORDER) < math.inf
-        except SymacctError:
-            return False  # not known
 
     def _ask(
         self,
