@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,12 @@ def is_number(value):
     )
 
 
+@cache
+def numbers_of(file):
+    """Those of a module."""
+    return list(numbers(file.read_text(encoding="utf-8")))
+
+
 def numbers(text):
     """The line, the names and the comment of each constant of a module that is a number.
 
@@ -98,11 +105,11 @@ def _constants(lines, body):
             yield node, names, comment
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_number_says_what_rests_on_it(file):
+def test_a_number_says_what_rests_on_it():
     silent = [
         f"{file}:{line}: {names}"
-        for line, names, comment in numbers(file.read_text(encoding="utf-8"))
+        for file in FILES
+        for line, names, comment in numbers_of(file)
         if not RESTS.search(comment)
     ]
     assert silent == []
@@ -110,23 +117,20 @@ def test_a_number_says_what_rests_on_it(file):
 
 #: Each adapter is a script in its peer's own names, and is read from end to end.
 ADAPTERS = PACKAGE / "verify" / "adapters"
-EVERY = pytest.mark.parametrize(
-    "file",
-    [file for file in sorted(PACKAGE.glob("**/*.py")) if ADAPTERS not in file.parents],
-    ids=lambda path: str(path.relative_to(PACKAGE)),
-)
+EVERY = [file for file in sorted(PACKAGE.glob("**/*.py")) if ADAPTERS not in file.parents]
 
 
-@EVERY
-def test_a_constant_has_a_comment(file):
+def test_a_constant_has_a_comment():
     """Above it, above the ones before it without a line between, or behind it."""
-    text = file.read_text(encoding="utf-8")
-    lines = text.splitlines()
-    bare = [
-        f"{file}:{node.lineno}: {', '.join(names)}"
-        for node, names, comment in _constants(lines, ast.parse(text).body)
-        if not (comment or "  # " in lines[node.lineno - 1] or is_plain(names, node.value))
-    ]
+    bare = []
+    for file in EVERY:
+        text = file.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        bare += [
+            f"{file}:{node.lineno}: {', '.join(names)}"
+            for node, names, comment in _constants(lines, ast.parse(text).body)
+            if not (comment or "  # " in lines[node.lineno - 1] or is_plain(names, node.value))
+        ]
     assert bare == []
 
 
@@ -136,11 +140,11 @@ def is_plain(names, value):
     return of_type or all(map(CONSTANT.fullmatch, names))
 
 
-@EVERY
-def test_the_comment_of_a_number_stands_alone(file):
+def test_the_comment_of_a_number_stands_alone():
     pointing = [
         f"{file}:{line}: {names}: {comment}"
-        for line, names, comment in numbers(file.read_text(encoding="utf-8"))
+        for file in EVERY
+        for line, names, comment in numbers_of(file)
         if POINTERS.match(comment)
     ]
     assert pointing == []

@@ -33,10 +33,15 @@ POINTERS = re.compile(
 )
 
 
+def tree(file):
+    """A module as Python reads it."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def docstrings(file):
     """Each docstring of a file with the line that it begins on."""
     kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(file)):
         if isinstance(node, kinds) and (text := ast.get_docstring(node)):
             yield node.body[0].lineno, text
 
@@ -63,9 +68,13 @@ def faults(text):
                 yield f"prints {top}/{bottom}, which is not in lowest terms"
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_the_form_of_every_docstring(file):
-    found = [f"{file}:{line}: {fault}" for line, text in docstrings(file) for fault in faults(text)]
+def test_the_form_of_every_docstring():
+    found = [
+        f"{file}:{line}: {fault}"
+        for file in FILES
+        for line, text in docstrings(file)
+        for fault in faults(text)
+    ]
     assert found == []
 
 
@@ -96,14 +105,13 @@ SHORT = 3
 RUNTIME = PACKAGE / "codegen" / "runtime"
 
 
-def silent(text):
+def silent(tree):
     """The line and the name of each function that does not say what it does.
 
     A class says what its constructor takes; a function in another one and an overload are read
     where they stand.
     """
     kinds = ast.FunctionDef | ast.AsyncFunctionDef
-    tree = ast.parse(text)
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     for owner in (tree, *classes):
         for node in owner.body:
@@ -115,22 +123,28 @@ def silent(text):
                 yield node.lineno, node.name
 
 
-@pytest.mark.parametrize(
-    "file",
-    [file for file in FILES if file.parent != RUNTIME],
-    ids=lambda path: str(path.relative_to(PACKAGE)),
-)
-def test_a_function_says_what_it_does(file):
-    assert list(silent(file.read_text(encoding="utf-8"))) == []
+def test_a_function_says_what_it_does():
+    found = [
+        f"{file}:{line}: {name}"
+        for file in FILES
+        if file.parent != RUNTIME
+        for line, name in silent(tree(file))
+    ]
+    assert found == []
+
+
+def silent_in(text):
+    """Names of the functions of a text that do not say what they do, with their lines."""
+    return list(silent(ast.parse(text)))
 
 
 def test_the_rule_tells_functions_with_words_from_those_without():
-    assert list(silent("def f(x):\n    y = x\n    z = y\n    return z\n")) == [(1, "f")]
-    assert list(silent('def f(x):\n    """x"""\n    y = x\n    return y\n')) == []
-    assert list(silent("class A:\n    def f(self):\n        return 1\n")) == []
+    assert silent_in("def f(x):\n    y = x\n    z = y\n    return z\n") == [(1, "f")]
+    assert silent_in('def f(x):\n    """x"""\n    y = x\n    return y\n') == []
+    assert silent_in("class A:\n    def f(self):\n        return 1\n") == []
     method = "    def f(self):\n        x = 1\n        y = x\n        return y\n"
-    assert list(silent("class A(B):\n" + method)) == [(2, "f")]
-    assert list(silent("class A(B):\n" + method.replace("f(", "__init__("))) == []
+    assert silent_in("class A(B):\n" + method) == [(2, "f")]
+    assert silent_in("class A(B):\n" + method.replace("f(", "__init__(")) == []
 
 
 #: What the package shows. An error or a warning says in its message what was found and needed.

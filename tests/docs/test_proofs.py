@@ -1,9 +1,8 @@
 """The proofs are lemmas with names: each is stated, cited where used, and attacked by tests."""
 
 import re
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from symacct import theorems
 from symacct.kernel.sources import SYMACCT
@@ -61,6 +60,7 @@ def _flat(path):
     return _BREAK.sub(" ", path.read_text(encoding="utf-8"))
 
 
+@cache
 def _cited(path):
     """(chapter, name) of each lemma that a file cites."""
     found = set()
@@ -87,23 +87,24 @@ def test_there_are_chapters_of_lemmas():
         assert f"[{name}]({chapter}.md#lemma-{name})" in index
 
 
-@pytest.mark.parametrize("name", LEMMAS)
-def test_a_lemma_has_a_box_and_says_what_uses_and_attacks_it(name):
-    users, attackers = _box(name).groups()
-    files = re.findall(r"`([\w/]+\.(?:py|toml))`(?: \((.*?)\))?", users)
-    assert files or users == "none", users
-    for shown, owners in files:
-        path = ROOT / shown if shown.startswith("tests/") else ROOT / "symacct" / shown
-        assert (LEMMAS[name][0], name) in _cited(path), f"{shown} does not cite Lemma {name}"
-        text = path.read_text(encoding="utf-8")
-        for owner in re.findall(r"`([\w.]+)`", owners):
-            for part in owner.split("."):
-                assert re.search(rf"\b(?:def|class) {part}\b", text), (shown, owner)
-    tests = re.findall(r"`(tests/[\w/]+\.py)`", attackers)
-    assert tests or attackers == "none", attackers
-    for shown in tests:
-        assert Path(shown).name.startswith("test_"), shown
-        assert "def test_" in (ROOT / shown).read_text(encoding="utf-8"), shown
+def test_a_lemma_has_a_box_and_says_what_uses_and_attacks_it():
+    for name in LEMMAS:
+        users, attackers = _box(name).groups()
+        files = re.findall(r"`([\w/]+\.(?:py|toml))`(?: \((.*?)\))?", users)
+        assert files or users == "none", (name, users)
+        for shown, owners in files:
+            path = ROOT / shown if shown.startswith("tests/") else ROOT / "symacct" / shown
+            cited = (LEMMAS[name][0], name) in _cited(path)
+            assert cited, f"{shown} does not cite Lemma {name}"
+            text = path.read_text(encoding="utf-8")
+            for owner in re.findall(r"`([\w.]+)`", owners):
+                for part in owner.split("."):
+                    assert re.search(rf"\b(?:def|class) {part}\b", text), (shown, owner)
+        tests = re.findall(r"`(tests/[\w/]+\.py)`", attackers)
+        assert tests or attackers == "none", (name, attackers)
+        for shown in tests:
+            assert Path(shown).name.startswith("test_"), shown
+            assert "def test_" in (ROOT / shown).read_text(encoding="utf-8"), shown
 
 
 def test_what_is_cited_is_a_lemma():

@@ -60,6 +60,8 @@ from tests.support import (
 from tests.thinning import covering, examples
 
 DIGITS = 40
+#: Of each of many cases the plainest draw and another one.
+few_each = examples(2, 30)
 #: Those that derive their value from the node's own whole orders, or are integrals, are below.
 PRODUCT = [
     (name, kind, base)
@@ -118,6 +120,7 @@ def what_it_answers(name, kind, base):
 @covering(what_it_answers)
 @pytest.mark.parametrize(("name", "kind", "base"), PRODUCT)
 @given(data=st.data())
+@few_each
 def test_every_theorem_is_its_printed_formula(name, kind, base, data):
     node, whole, fractional = sampled(data, kind, base)
     check(name, node, at_order(named(name), whole, fractional))
@@ -149,6 +152,7 @@ def _text(options):
 @pytest.mark.parametrize("base", [*LEAVES, "Compose of ZCDP"])
 @pytest.mark.parametrize("sides", [1, 2])
 @given(data=st.data())
+@few_each
 def test_the_tau_term_bounds_are_their_printed_formulas(name, base, sides, data):
     node, _, _ = sampled(data, "PoissonSubsample", base)
     tau = data.draw(st.integers(2, 6))
@@ -213,6 +217,7 @@ def test_quadrature_at_orders_1_and_between_whole_ones():
 @pytest.mark.parametrize("kind", SAMPLERS)
 @pytest.mark.parametrize("base", BASES)
 @given(data=st.data())
+@few_each
 def test_fractional_orders_come_from_the_whole_ones(kind, base, data):
     node, _, alpha = sampled(data, kind, base)
     default = {}
@@ -251,6 +256,7 @@ def test_the_lower_bound_at_a_fractional_order_is_that_of_the_whole_order_below(
 @pytest.mark.parametrize("kind", SAMPLERS)
 @pytest.mark.parametrize("base", BASES)
 @given(data=st.data())
+@few_each
 def test_lower_bounds_lie_below_exact_values_below_upper_bounds(kind, base, data):
     node, whole, fractional = sampled(data, kind, base)
     for alpha in (whole, fractional, INFINITY):
@@ -266,6 +272,7 @@ def test_lower_bounds_lie_below_exact_values_below_upper_bounds(kind, base, data
 @pytest.mark.parametrize("kind", SAMPLERS)
 @pytest.mark.parametrize("base", BASES)
 @given(data=st.data())
+@few_each
 def test_the_default_is_the_smallest_upper_bound(kind, base, data):
     node, whole, fractional = sampled(data, kind, base)
     for alpha in (1, whole, fractional, INFINITY):
@@ -284,6 +291,7 @@ def test_the_default_is_the_smallest_upper_bound(kind, base, data):
 @pytest.mark.parametrize("kind", SAMPLERS)
 @pytest.mark.parametrize("base", sorted(SYMMETRIC))
 @given(data=st.data())
+@few_each
 def test_the_default_lower_bound_is_the_largest_one(kind, base, data):
     node, whole, fractional = sampled(data, kind, base)
     for alpha in (whole, max(fractional, Fraction(5, 2)), INFINITY):
@@ -398,6 +406,7 @@ def test_a_fixed_size_with_a_record_more_or_less_is_poisson_of_other_neighbours(
 @pytest.mark.parametrize("base", [*LEAVES, "Compose of RandomizedResponse"])
 @pytest.mark.parametrize("name", ["ZW19-T5", "ZW19-T6", "ZW19-T8", "WBK19-P11", "WBK19-T9"])
 @given(data=st.data())
+@few_each
 def test_a_tiny_rate_counts_squared(name, base, data):
     theorem = named(name)
     kind = theorem.operation[0]
@@ -426,6 +435,7 @@ def test_a_tiny_rate_counts_squared(name, base, data):
 @pytest.mark.parametrize("kind", SAMPLERS)
 @pytest.mark.parametrize("base", sorted(SYMMETRIC))
 @given(data=st.data())
+@few_each
 def test_a_higher_order_never_costs_less(kind, base, data):
     node, first, _ = sampled(data, kind, base)
     second = data.draw(whole_orders)
