@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -15,93 +16,29 @@ import symacct
 from symacct import (
     Compose,
     Curve,
+    DiscreteGaussian,
     DomainError,
     Gaussian,
     GroupPrivacy,
     Kind,
     Laplace,
     PoissonSubsample,
-    PostProcess,
     PureDP,
-    RandomizedResponse,
-    Scale,
     SoundnessError,
     SubsampleWithoutReplacement,
     parse,
 )
 from symacct.cli import main
 from symacct.export.citation import each_work
-from symacct.export.description import describe, value
 from symacct.kernel.answer import exact_decimal
 from symacct.kernel.claims import Source
 from symacct.kernel.conversion import conversions
 from symacct.kernel.sources import WORKS
 from symacct.papers.statement import fingerprint, statement
-from tests.independent import fraction
 from tests.thinning import covering
 
 STEP = PoissonSubsample(Gaussian(5), "1/1000")
 RUN = 600_000 * STEP
-
-
-def test_all_that_a_reader_needs_is_said():
-    guarantee = RUN.epsilon("1e-8", conversion="improved")
-    text = guarantee.statement()
-    for words in (
-        "600,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1)",
-        "fresh Poisson sample (each record kept independently with probability 0.001)",
-        "(ε = 0.837106, δ = 1e-8)-differentially private",
-        "adding or removing one record",
-        "the exact Rényi curve [Mironov 2017, Proposition 1; Table II] [Mironov et al. 2019,",
-        "order α = 35.77",
-        f"symacct {symacct.__version__}",
-        fingerprint(RUN)[:12],
-    ):
-        assert words in text
-    assert "\n" not in text
-
-
-KINDS = [
-    (SubsampleWithoutReplacement(Laplace(2), "1/100"), "replacing one record"),
-    (SubsampleWithoutReplacement(Laplace(2), "1/100"), "fixed size"),
-    (
-        SubsampleWithoutReplacement(2 * Gaussian(2), "1/100"),
-        "2 runs of the Gaussian mechanism (σ = 2, sensitivity 1), all on a fresh uniform sample",
-    ),
-    (100 * STEP + Laplace(2), "the adaptive composition of 100 runs of"),
-    (100 * STEP + Laplace(2), "one run of the Laplace mechanism (b = 2, sensitivity 1)"),
-    (GroupPrivacy(STEP, 4), "adding or removing up to 4 records"),
-    (GroupPrivacy(STEP, 4), "for groups of 4 records"),
-    (PostProcess(STEP), "a post-processing of the Gaussian mechanism"),
-    (Scale(Gaussian(9), "1/3"), "stated to be 1/3 times"),
-    (RandomizedResponse("3/4"), "the true answer with probability 0.75"),
-    (Gaussian(9), "whichever the mechanism's parameters were stated for"),
-    (Compose(*(Gaussian(9 + i) for i in range(20))), "20 runs of 20 mechanisms"),
-    (Curve("alpha/50", kind="upper", adjacency="add_remove"), "stated by the authors as ε(α) ="),
-    (Curve("alpha/50", kind="upper", adjacency="add_remove"), "what is stated of a mechanism"),
-]
-
-
-@pytest.mark.parametrize(("node", "words"), KINDS)
-def test_each_kind_is_described_as_what_it_is(node, words):
-    text = node.statement(delta="1e-5")
-    assert words in text
-    assert "certified by interval arithmetic" in text
-
-
-def test_what_is_not_certified_says_so():
-    trusted = Curve(lambda alpha: alpha / 50, kind="upper", adjacency="add_remove")
-    text = trusted.epsilon("1e-5", orders=[2, 8, 32, 64]).statement()
-    assert "not certified" in text
-    assert "certified by interval" not in text
-    assert "has no hash" in text
-
-
-def test_pure_dp_needs_no_conversion():
-    text = PureDP("1/2").epsilon(0, conversion="improved").statement()
-    assert "(ε = 0.5, δ = 0)" in text
-    assert "order ∞" in text
-    assert "conversion" not in text
 
 
 def test_a_lower_bound_is_never_stated():
@@ -138,15 +75,6 @@ def test_latex_is_ascii_parses_and_cites_the_keys_of_the_bibliography():
     assert cited == set(re.findall(r"@\w+\{(\w+),", guarantee.cite()))
     plain = re.sub(r"\$[^$]*\$", "", text)
     assert not re.search(r"(?<!\\)[%&#$_]", plain)
-
-
-def test_markdown_escapes_what_would_be_markup():
-    curve = Curve("alpha*alpha/50", kind="upper", adjacency="add_remove")
-    found = curve.epsilon("1e-5", orders=range(2, 20))
-    text = statement(found, "markdown", preface="Of a_b*c")
-    assert r"Of a\_b\*c The released" in text
-    assert "ε(α) = α^2/50" in text
-    assert f"`{fingerprint(curve)[:12]}`" in text
 
 
 # --- the fingerprint
@@ -192,13 +120,6 @@ def test_decimals_are_exact_or_not_given(number, text):
     assert exact_decimal(Fraction(number)) == text
     if text is not None:
         assert Fraction(text) == Fraction(number)
-
-
-def test_a_parameter_is_never_rounded_without_a_word():
-    assert value(Fraction(256, 60000)) == "8/1875"
-    assert describe(Gaussian("1/3")) == "the Gaussian mechanism (σ = 1/3, sensitivity 1)"
-    assert "(σ = 0.1 (as float64), sensitivity 1)" in describe(Gaussian(symacct.binary(0.1)))
-    assert "(σ ≈ 0.333333, sensitivity 1)" in describe(Gaussian(Fraction(10**10, 3 * 10**10 + 1)))
 
 
 def test_the_command():
@@ -248,46 +169,6 @@ def test_the_digits_of_a_statement_are_those_asked_for(digits):
     assert f"(ε = {found.epsilon.rounded(digits)}," in RUN.statement("1e-5", **pinned)
 
 
-def test_a_bound_is_not_called_the_exact_profile():
-    """Of samples of a fixed size the profile of a pair is above the truth."""
-    node = symacct.PostProcess(100 * SubsampleWithoutReplacement(Gaussian(2), "1/10"))
-    text = node.epsilon("1e-5", conversion="exact").statement()
-    assert "before rounding it is an upper bound" in text
-    assert "exact privacy profile" not in text
-
-
-@pytest.mark.parametrize("sampling", ["poisson", "without_replacement", "shuffled"])
-def test_a_training_run_is_told_in_its_own_words(sampling):
-    words = ["dpsgd", "--n", "1000", "--batch-size", "10", "--noise-multiplier", "3/2"]
-    words += ["--epochs", "2", "--delta", "1e-5", "--sampling", sampling]
-    text = CliRunner().invoke(main, [*words, "--statement", "text"]).output
-    for said in ("1,000 records for 2 epochs (200 steps)", "clipped to a Euclidean norm", "3/2 C"):
-        assert said in text
-    other = {
-        "poisson": "10/1000",
-        "without_replacement": "exactly 10",
-        "shuffled": "cuts a new order",
-    }
-    assert other[sampling] in text
-    # A place in a permutation is accounted for as told: nothing is assumed of its secrecy.
-    assert ("each sample is drawn anew and at random, and is kept secret" in text) == (
-        sampling != "shuffled"
-    )
-    assert ("even if it is published which batch each record was in" in text) == (
-        sampling == "shuffled"
-    )
-    assert "-differentially private" in text
-
-
-def test_a_number_that_is_printed_as_it_is_is_not_called_rounded():
-    for epsilon, said in (
-        ("1/4", "not rounded; it is the smallest ε that is true"),
-        ("1/3", "rounded up to 6"),
-    ):
-        text = PureDP(epsilon).epsilon(0, digits=6).statement()
-        assert f"The value of ε is {said}" in text
-
-
 def _sources():
     for name in symacct.__all__:
         found = getattr(getattr(symacct, name), "source", None)
@@ -320,23 +201,6 @@ def test_a_relation_left_open_is_said_by_who_knows_it():
     assert answer.stdout.strip() == said
 
 
-def test_a_short_form_is_one_sentence():
-    words = ["dpsgd", "--n", "1000", "--batch-size", "10", "--noise-multiplier", "3/2"]
-    words += ["--epochs", "2", "--delta", "1e-5", "--statement", "short"]
-    epsilon = symacct.dp_sgd(1000, 10, "3/2", 2).epsilon("1e-5", digits=6).epsilon
-    text = CliRunner().invoke(main, words).output.strip()
-    assert text == (
-        f"Trained with DP-SGD: the output is (ε = {epsilon.rounded(6)}, δ = 1e-5)-differentially "
-        "private, where neighbouring datasets differ by adding or removing one record, with "
-        "Poisson sampling."
-    )
-    stated = Fraction(re.search(r"ε = (\S+),", text)[1])
-    assert fraction(epsilon.upper) <= stated <= fraction(epsilon.lower) * Fraction(10001, 10000)
-    trusted = Curve(lambda alpha: alpha / 50, kind="upper", adjacency="add_remove")
-    short = trusted.epsilon("1e-5", orders=[2, 8, 32, 64]).statement("short")
-    assert short.endswith("; the number is not certified.")
-
-
 LOCAL = [
     "RandomizedResponse(3/4)",
     "3 * RandomizedResponse(3/4)",
@@ -358,25 +222,62 @@ STATED = [
     "PoissonSubsample(Gaussian(1) + Laplace(2), 1/10)",
     "SubsampleWithoutReplacement(2 * Laplace(2), 1/10)",
 ]  # fmt: skip
-#: One of a thing in the plural, a clause that no comma ends, a name of a class or a parameter.
-UNGRAMMATICAL = (
-    r"\b1 [a-z-]+s\b|, (?:add|remove|replace),? |\) is \(ε|, [^,;()]*, is \(ε|\binf\b|[a-z][A-Z]|"
-    r"\b(?:sigma|kappa|gamma|epsilon|mu)\b|  |\.\.|,\.|;\."
-)
+#: Whose long form says what no other of these does.
+WORDED = [
+    "SubsampleWithoutReplacement(Laplace(2), 1/100)",
+    "SubsampleWithoutReplacement(2 * Gaussian(2), 1/100)",
+    "100 * PoissonSubsample(Gaussian(5), 1/1000) + Laplace(2)",
+    "GroupPrivacy(PoissonSubsample(Gaussian(5), 1/1000), 4)",
+    "PostProcess(PoissonSubsample(Gaussian(5), 1/1000))",
+    "PostProcess(100 * SubsampleWithoutReplacement(Gaussian(2), 1/10))",
+    "Scale(Gaussian(9), 1/3)", "Gaussian(1/3)", "PoissonSubsample(Gaussian(2), 256/60000)",
+    "Curve('alpha/50', kind='upper', adjacency='add_remove')",
+]  # fmt: skip
+SCREEN = Path(__file__).parents[1] / "screens" / "statements.txt"
+RUN_OF = ["dpsgd", "--n", "1000", "--batch-size", "10", "--noise-multiplier", "3/2"]
+RUN_OF += ["--epochs", "2", "--delta", "1e-5"]
 
 
-@pytest.mark.parametrize("expr", STATED)
-def test_a_short_form_is_a_sentence_of_what_was_released_and_for_whom(expr):
-    m = parse(expr)
-    said = m.statement("1e-5", form="short")
-    assert said == said.strip()
-    assert re.match(
-        r"The released output is \(ε = \S+, δ = 1e-5\)-differentially private, where n", said
-    )
-    assert said.endswith(".")
-    assert "; it is the output of " in said
-    assert re.findall(UNGRAMMATICAL, said) == []
-    assert ("local differential privacy" in said) == (expr in LOCAL)
+def paragraphs():
+    """(what is asked, the paragraph) of every sort of mechanism, form, relation and number."""
+    for expr in STATED:
+        for form in ("text", "short"):
+            yield f"{expr}, {form}", parse(expr).statement("1e-5", form=form)
+    for expr in WORDED:
+        yield expr, parse(expr).statement("1e-5")
+    for expr in ("PureDP(1/4)", "PureDP(1/3)"):
+        yield f"{expr}, δ = 0", parse(expr).epsilon(0, digits=6).statement()
+    pure = PureDP("1/2").epsilon(0, conversion="improved")
+    yield "PureDP(1/2), δ = 0, improved", pure.statement()
+    for conversion in ("improved", "exact"):
+        yield f"{RUN}, {conversion}", RUN.epsilon("1e-8", conversion=conversion).statement()
+    found = Gaussian(symacct.binary(0.1)) + Gaussian(Fraction(10**10, 3 * 10**10 + 1))
+    yield "numbers that are rounded, and say so", found.statement("1e-5", form="short")
+    yield "of one relation", DiscreteGaussian(10).statement("1e-5", adjacency="replace_one")
+    many = Compose(*(Gaussian(9 + i) for i in range(20)))
+    yield "many mechanisms", many.statement("1e-5")
+    trusted = Curve(lambda alpha: alpha / 50, kind="upper", adjacency="add_remove")
+    for form in ("text", "short"):
+        told = trusted.epsilon("1e-5", orders=[2, 8, 32, 64]).statement(form)
+        yield f"a function that is trusted, {form}", told
+    curve = Curve("alpha*alpha/50", kind="upper", adjacency="add_remove")
+    found = curve.epsilon("1e-5", orders=range(2, 20))
+    yield "signs of markup", statement(found, "markdown", preface="Of a_b*c")
+    for sampling in ("poisson", "without_replacement", "shuffled"):
+        for form in ("text", "short"):
+            words = [*RUN_OF, "--sampling", sampling, "--statement", form]
+            yield " ".join(words), CliRunner().invoke(main, words).output.strip()
+
+
+def screen():
+    """All of them, of any version."""
+    text = "".join(f"{title}\n    {said}\n\n" for title, said in paragraphs())
+    return text.replace(f"symacct {symacct.__version__}", "symacct VERSION")
+
+
+def test_the_paragraphs_are_those_that_were_looked_at():
+    """`python -m tests.papers.test_statement` writes them anew; read the difference first."""
+    assert screen() == SCREEN.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("expr", LOCAL)
@@ -387,3 +288,7 @@ def test_of_local_privacy_the_relation_is_said_and_nobody_is_asked_for_it(expr):
     assert (
         "--adjacency" not in CliRunner().invoke(main, ["epsilon", expr, "--delta", "1e-5"]).output
     )
+
+
+if __name__ == "__main__":
+    SCREEN.write_text(screen(), encoding="utf-8")
