@@ -45,6 +45,7 @@ from symacct.kernel.claims import (
 )
 from symacct.kernel.evaluation import Evaluation
 from symacct.kernel.theorem_registry import named
+from tests.thinning import covering
 
 ADD, REPLACE = adjacency("add_remove"), adjacency("replace_one")
 EXACT, UPPER, LOWER = Kind.EXACT, Kind.UPPER, Kind.LOWER
@@ -294,6 +295,7 @@ def test_a_theorem_that_does_not_apply_is_refused(node, alpha, by, error):
 UPPER_LEAVES = [NoisyMax("7/9"), PermuteAndFlip("1/2"), ZCDP("1/50"), SparseVector(3, 4, 1)]
 
 
+@covering()
 @pytest.mark.parametrize("m", UPPER_LEAVES, ids=str)
 @pytest.mark.parametrize("sampling", [PoissonSubsample, SubsampleWithoutReplacement])
 @pytest.mark.parametrize("gamma", ["1/10", 1])

@@ -71,8 +71,8 @@ REFUSED = [
     "DiscreteGaussian(3) + 2*RandomizedResponse('3/5')",
     "100*DiscreteGaussian(3) + 20*RandomizedResponse('3/5')",
     "3*DiscreteLaplace(3) + RandomizedResponse('3/5')",
-    "10*PoissonSubsample(Gaussian('6/5'), '1/1000')"
-    " + 10*PoissonSubsample(RandomizedResponse('3/4'), '1/10')",
+    "2*PoissonSubsample(Gaussian('6/5'), '1/1000')"
+    " + 4*PoissonSubsample(RandomizedResponse('3/4'), '1/10')",
     "Gaussian(2) + PoissonSubsample(DiscreteGaussian(3), '1/10')",
     "Skellam(9) + DistributionPair(['1/2', '1/3', '1/6'], ['1/6', '1/2', '1/3'])",
 ]

@@ -22,7 +22,7 @@ from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.part import OrderLine
 from symacct.profile.products import Pair
 from symacct.profile.solve import CompositionProfile
-from tests.thinning import covering
+from tests.thinning import covering, some
 
 NORMALS = Overlap(laws.Normal(1, 4), laws.Normal(0, 4))
 TENTS = Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Density("exp(-Abs(x))/2"))
@@ -197,7 +197,7 @@ def test_a_line_may_start_later(part):
     assert all(x.overlaps(y) for x, y in zip(whole[4:], later, strict=True))
 
 
-@pytest.mark.parametrize(("overlap", "power"), [(LOGISTIC, 40), (CAUCHY, 16)])
+@pytest.mark.parametrize(("overlap", "power"), [*some([], [(LOGISTIC, 40)]), (CAUCHY, 16)])
 def test_next_to_the_largest_loss(overlap, power):
     """A tiny δ of one run: proved by values on both sides of the root."""
     part, delta = rated(overlap, 1), Fraction(1, 10**power)
