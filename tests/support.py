@@ -58,10 +58,8 @@ from symacct import (
     theorems,
 )
 from symacct.kernel import theorem_registry
-from symacct.kernel.claims import Kind
 from symacct.kernel.node import kinds
 from symacct.kernel.theorem_registry import always, forget, is_about, named
-from symacct.mechanisms import Mechanism
 from tests import independent
 
 INFINITY = float("inf")
@@ -358,18 +356,6 @@ def _wrap(inner):
 
 #: Random expressions under add/remove adjacency, a few operations deep.
 expressions = st.recursive(leaves, _wrap, max_leaves=4)
-
-
-def is_attained(node):
-    """Is the curve that of a mechanism? A scaled or projected one, or one for groups, need not be,
-
-    nor what is an upper bound of a leaf's, so that a bound for sampling may fall below it.
-    """
-    made_up = ("Scale", "Convexify", "GroupPrivacy", "Curve")
-    return not any(
-        type(n).__name__ in made_up or (isinstance(n, Mechanism) and n.kind is Kind.UPPER)
-        for n in node.walk()
-    )
 
 
 def new_rate(node, gamma):

@@ -18,6 +18,7 @@ from symacct.kernel.errors import PrecisionError
 from tests import remainders
 from tests.remainders.rows import ROWS
 from tests.soak.mutants import bounds, mutants, sections
+from tests.thinning import some
 
 for room in iter_modules(remainders.__path__):
     import_module(f"tests.remainders.{room.name}")
@@ -227,6 +228,8 @@ def fails(row, text):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of what is planted
 @pytest.mark.parametrize("row", [row for row in ROWS if row.functions], ids=title)
 def test_whatever_is_changed_in_a_bound_is_seen(row):
+    """Each fifth of the faults here, and all in a soak: it is the rows that are tested by them."""
     changed = [one for one in row.planted() if not is_known(row.name, one[0])]
     assert changed
-    assert not [description for description, text in changed if not fails(row, text)]
+    planted = changed[:: some(5, 1)]
+    assert not [description for description, text in planted if not fails(row, text)]

@@ -474,9 +474,10 @@ def test_the_truth_about_a_record_zeroed_out_is_the_definition(shift, alpha, y):
 
     for is_removed in (False, True):
         first, second = (0, 1) if is_removed else (1, 0)
-        moment = MP.quad(
-            lambda z, p=first, q=second: mixture(z, p) ** a * mixture(z, q) ** (1 - a), means
-        )
+        with MP.workdps(30):
+            moment = MP.quad(
+                lambda z, p=first, q=second: mixture(z, p) ** a * mixture(z, q) ** (1 - a), means
+            )
         with precision(128):
             found = _zeroed_moment(*map(ball, (Fraction(alpha), rate, shift, y)), is_removed)
         low, high = (number(rational(end)) for end in (found.lower(), found.upper()))
@@ -607,7 +608,8 @@ def test_what_an_integral_of_opposite_normals_leaves_out_is_bounded(rate, shift,
         return n * rise * MP.npdf(z)
 
     stretches = [MP.linspace(*ends, 9) for ends in ((reach, reach + 40), (-reach - 40, -reach))]
-    left_out = sum(MP.quad(integrand, stretch) for stretch in stretches)
+    with MP.workdps(20):
+        left_out = sum(MP.quad(integrand, stretch) for stretch in stretches)
     power = 2 if order == 1 else order
     bound = _beyond(*(arb(str(x)) for x in (power, rate, shift, reach)))
     assert 0 < left_out < MP.mpf(bound.lower().str(20, radius=False))

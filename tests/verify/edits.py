@@ -22,7 +22,6 @@ _KEY = 'key = (name, part["sampling"], size, gamma, alpha)'
 _SAID = '    print(json.dumps({"id": ask["id"], **row}, default=float), flush=True)'
 _TERMS = "for l in range(2, alpha + 1)"
 _WHOLE = "        return softplus(whole_order(mechanism, int(alpha), size, gamma))"
-_IS_WHOLE = "    if float(alpha).is_integer():\n"
 _TOTAL = "    return total / (alpha - 1)\n"
 _CONVERSION, _HISTORY = "conversion", "depends on what was asked before"
 
