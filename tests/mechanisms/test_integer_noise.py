@@ -20,7 +20,6 @@ from symacct import (
     PrecisionError,
     PureDP,
     Skellam,
-    SubsampleWithoutReplacement,
     baselines,
     parse,
 )
@@ -99,18 +98,6 @@ def cases(kind, count):
         yield kind(of, size), outcomes(of, size), Fraction(draw.randint(11, 90), 10)
 
 
-@covering()
-@pytest.mark.parametrize("kind", DRAWN)
-def test_the_curve_is_a_plain_sum_over_the_outcomes(kind):
-    for m, masses, alpha in cases(kind, some(4, 12)):
-        for order in (1, alpha, 2):
-            value = rdp(masses, order)
-            assert holds(m.rdp(order, digits=30), value, 30, trusted=40)
-            for engine in ("float64", "mpmath"):
-                rounded = float(Accountant(engine=engine).rdp(m, order))
-                assert rounded == pytest.approx(float(value), rel=1e-11)
-
-
 def in_code(node, order):
     """The value of the code for float64 at an order, by the interpreter that measures it."""
     program = trace(node, None, {}, CodeArithmetic, 12)
@@ -172,17 +159,6 @@ def test_both_directions_of_a_profile_are_plain_sums(kind, gamma):
             largest = part.largest(reverse)
             assert largest.is_finite() == (reverse and gamma != "1")
             assert not largest.is_finite() or abs(largest - (arb(7) / 6).log()) < arb(10) ** -40
-
-
-@pytest.mark.parametrize("kind", DRAWN)
-def test_fixed_samples_by_their_dominating_pair_are_plain_sums(kind):
-    """log(1 + Σ Q ψ(1−γ+γL))/(α−1) over L > 1, ψ(t) = (t^α − 1)(1 − t^{1−α})"""
-    for m, masses, alpha in cases(kind, 4):
-        a, g = independent.number(MP, alpha), MP.mpf(1) / 7
-        grown = [(q, 1 - g + g * p / q) for p, q in masses if p > q]
-        total = MP.fsum(q * (t**a - 1) * (1 - t ** (1 - a)) for q, t in grown)
-        found = SubsampleWithoutReplacement(m, "1/7").rdp(alpha, digits=25, by="TRIPLE-DOMINATED")
-        assert holds(found, MP.log(1 + total) / (a - 1), 25, trusted=40)
 
 
 @pytest.mark.parametrize("kind", [DiscreteGaussian, Skellam])

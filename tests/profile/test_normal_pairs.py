@@ -106,7 +106,7 @@ def test_a_thousand_samples_with_replacement_are_exact_soon() -> None:
     assert found.epsilon.upper < by_orders.epsilon.upper
 
 
-@examples(6, 60)
+@examples(3, 60)
 @given(
     st.integers(1, 99), st.integers(1, 60), st.integers(-3, 3), st.sampled_from((1, -1)), st.data()
 )

@@ -19,7 +19,7 @@ from symacct.analysis.sampled_laplace import (
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.sums.balls import ball
-from tests.kernel.sums.quadrature import (
+from tests.analysis.quadrature import (
     ALMOST,
     RATES,
     TINY,

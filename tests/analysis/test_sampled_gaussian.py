@@ -30,7 +30,7 @@ from symacct.analysis.sampled_gaussian import (
 from symacct.analysis.sampled_laplace import integrate
 from symacct.kernel.sums.balls import ball, log_gaussian_excess
 from tests import support
-from tests.kernel.sums.quadrature import (
+from tests.analysis.quadrature import (
     ALMOST,
     RATES,
     TINY,

@@ -17,7 +17,7 @@ from symacct.analysis.sampled_gaussian import (
     shared_nodes,
 )
 from symacct.theory.amplification import pairs
-from tests.kernel.sums.quadrature import trapezoid
+from tests.analysis.quadrature import trapezoid
 from tests.thinning import some
 
 
