@@ -20,6 +20,7 @@ from symacct import (
 )
 from tests import independent
 from tests.support import decimal_overlaps, holds
+from tests.thinning import covering
 
 REFERENCE = Path(__file__).parent / "reference"
 NAMES = {theorem.name for theorem in theorems()}
@@ -85,6 +86,7 @@ def test_the_best_whole_order_is_no_worse_than_any_other():
 # --- randomized response: closed form, outcome by outcome
 
 
+@covering()
 @pytest.mark.parametrize("digits", [1, 15, 50, 300, 1000])
 @pytest.mark.parametrize("by", ["ZW19-T8", "ZW19-T6", "PAIR-EXACT"])
 @pytest.mark.parametrize(("p", "gamma"), [("3/5", "1/20"), ("9/10", "1/1000"), ("1/7", "1/2")])
@@ -97,6 +99,7 @@ def test_sampled_randomized_response_to_every_digit_asked(p, gamma, by, digits):
         assert holds(answer, value, digits, trusted=digits + 40)
 
 
+@covering()
 @pytest.mark.parametrize("digits", [15, 1000])
 @pytest.mark.parametrize("alpha", ["1", "1.0001", "3/2", "2.5", "17/3", "1000.001"])
 @pytest.mark.parametrize(("p", "gamma"), [("3/5", "1/20"), ("9/10", "1/1000")])
