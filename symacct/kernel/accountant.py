@@ -594,9 +594,18 @@ class Accountant:
         return replace(zero, claim=replace(zero.claim, kind=Kind.EXACT))
 
     def lower_bound(self, m: Node, alpha: Numeric, digits: int | None = None) -> Enclosure:
-        """The largest proved lower bound of ε(α), of kind `lower` even if it is the exact value."""
+        """The largest proved lower bound of ε(α), of kind `lower` even if it is the exact value.
+
+        SoundnessError where a part is about larger groups of records, whose curve is then no bound.
+        """
         as_node(m, "lower_bound")
         bound = self._enclose(m, order(alpha), Kind.LOWER, None, digits)
+        if bound.claim.kind not in (Kind.EXACT, Kind.LOWER):
+            raise SoundnessError(
+                f"lower_bound: found {echo(m)}, a part of which is about larger groups of records "
+                "than the whole, needed parts about the same neighbours",
+                remedy="ask rdp instead",
+            )
         return replace(bound, claim=replace(bound.claim, kind=Kind.LOWER))
 
     def _enclose(

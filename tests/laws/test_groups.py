@@ -16,6 +16,9 @@ from symacct import (
     ZCDP,
     Compose,
     Curve,
+    DiscreteLaplace,
+    Either,
+    Failing,
     Gaussian,
     GroupPrivacy,
     Laplace,
@@ -23,6 +26,7 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
+    Scale,
     SubsampleWithoutReplacement,
     parse,
 )
@@ -168,6 +172,26 @@ def test_what_is_exact_for_groups_is_an_upper_bound_for_fewer():
             assert sampled.claim.kind is Kind.UPPER
             assert sampled.rdp(2).claim.kind is Kind.UPPER
             assert sampled.claim.adjacency.group == 1
+
+
+#: What is about one record, of a mechanism that may be about more.
+WHOLES = {
+    "sum": lambda m: m + PoissonSubsample(PureDP(1), "1/2"),
+    "choice": lambda m: Either(m, PureDP(1, "replace_one"), "1/2"),
+    "failing": lambda m: Failing(m, "1/9") + PureDP(1, "zero_out"),
+    "scaled": lambda m: Scale(m + PureDP(1, "add_remove"), 2),
+}
+
+
+@pytest.mark.parametrize("whole", WHOLES.values(), ids=WHOLES)
+@given(sizes, st.sampled_from([Gaussian(3), Laplace(2), DiscreteLaplace(1)]), orders)
+def test_what_groups_cost_is_no_lower_bound_for_fewer_records(whole, size, m, alpha):
+    try:
+        below = whole(GroupPrivacy(m, size)).lower_bound(alpha)
+    except SoundnessError:
+        assert size > 1
+    else:
+        assert below.lower <= whole(m).rdp(alpha).upper
 
 
 @pytest.mark.parametrize("kind", ["exact", "upper", "lower"])
