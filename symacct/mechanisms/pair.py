@@ -553,6 +553,11 @@ class DistributionPair(Mechanism):
         """Is the curve proved finite at every order, as for normal mixtures of one variance?"""
         return self.masses is None and Overlap(self.P, self.Q).normal_parts is not None
 
+    @property
+    def has_one_law_of_record(self) -> bool:
+        """Is P stated to be the law of the dataset with the record, whatever that is?"""
+        return self.with_record == "P"
+
     @cached_property
     def masses(self) -> Masses | None:
         """(p, q) for every outcome; None unless there are finitely many events that count."""

@@ -2,7 +2,7 @@
 
 Dropping a part of a composition is post-processing; so is asking about one record of a group, where
 no pairs of all of it are known. A record may be replaced by one that contributes what all others
-do, which is its removal.
+do, which is its removal, unless it is stated that the dataset has one law with any record.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from symacct.kernel.claims import REPLACE_ONE, Kind
+from symacct.kernel.claims import REPLACE_ONE, Kind, Relation
 from symacct.kernel.errors import AssumptionError
 from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.node import Mechanism, Node
@@ -64,11 +64,21 @@ def products_below(node: Node) -> list[Product]:
 
     The largest of them is the bound; where nothing is known it is the product of no run.
     """
+    if node.has_one_law_of_record and _compares_records(node):
+        return [_NOTHING]
     try:
         below = _below(node)
     except AssumptionError:  # several mechanisms run on one sample
         return [_NOTHING]
     return _of_few_records(below, node.claim.adjacency.group)
+
+
+def _compares_records(node: Node) -> bool:
+    """Decide if a record has another one in its place, in the data or in a sample of fixed size."""
+    relations = [node.claim.adjacency.relation]
+    if isinstance(node, SubsampleWithoutReplacement):
+        relations.append(node.read_adjacency.relation)
+    return Relation.REPLACE_ONE in relations
 
 
 def _of_few_records(products: list[Product], most: int) -> list[Product]:

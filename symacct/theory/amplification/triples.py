@@ -1013,13 +1013,23 @@ def through_neither(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number)
     return (there + order * back / (order - 1)) / (2 * order - 1)
 
 
+def has_record_without_effect(node: Node) -> str | None:
+    """None if one pair attains the curve, and another record may change nothing; else the reason.
+
+    No record does where it is stated that the dataset has one law with any record.
+    """
+    if node.has_one_law_of_record:
+        return "found a stated law with the record, needed one that may change nothing"
+    return has_one_pair(node)
+
+
 @of_poisson_replaced(
     "TRIPLE-LOWER-POISSON",
     kind=Kind.LOWER,
     source=SYMACCT.at("docs/proofs/triples.md, any-poisson; ZW19, Theorem 6"),
     orders=Orders(2, whole=True),
     assumes="the same as ZW19-T6, and another record that changes nothing",
-    applies=has_one_pair,
+    applies=has_record_without_effect,
 )
 def of_one_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) >= log A(α)/(α−1),
