@@ -2,10 +2,10 @@
 
 Nothing here uses a theorem or a profile of symacct's: of a node only its fields are read. A record
 is a slot of the data, which is empty ("0"), or holds one of the records "1", "2" and "z"; all other
-records are the same, and are revealed, which costs nothing, as divergences are jointly convex. A
-description then stands for all tuples of laws, one law for each content of the slot. What an output
-adds to the answer is a value G of its likelihoods under each content, convex and homogeneous: p^α
-q^{1−α}, or max(p − e^ε q, 0). So
+records are the same, and are revealed, which costs nothing, as divergences are jointly convex. What
+fails tells the content. A description then stands for all tuples of laws, one law for each content
+of the slot. What an output adds to the answer is a value G of its likelihoods under each content,
+convex and homogeneous: p^α q^{1−α}, or max(p − e^ε q, 0). So
 
     largest(leaf, G) = max over its tuples of laws of Σ_outcomes G(likelihoods),
     largest(m + n, G) = largest(m, u ↦ largest(n, v ↦ G(u·v))),
@@ -29,10 +29,12 @@ from functools import cache, singledispatch
 from mpmath.ctx_mp import MPContext
 
 from symacct import (
+    ApproximateDP,
     Compose,
     DistributionPair,
     Either,
     ExponentialMechanism,
+    Failing,
     FiniteMechanism,
     GroupPrivacy,
     Laplace,
@@ -42,10 +44,11 @@ from symacct import (
     RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
+    Shuffled,
     SubsampleWithoutReplacement,
     laws,
 )
-from symacct.kernel.claims import ADD_REMOVE, Kind
+from symacct.kernel.claims import ADD_REMOVE, ZERO_OUT, Kind
 from symacct.kernel.errors import SymacctError
 
 INFINITY = float("inf")
@@ -190,14 +193,12 @@ def _(node: FiniteMechanism, engine, slots):
 
 @tuples_of_laws.register
 def _(node: DistributionPair, engine, slots):
-    """Of three records a pair does not say that there is no third law."""
+    """Of three records a pair does not say that there is no third law, unless P is that of each."""
     P, Q = (tuple(map(engine.ctx.number, law)) for law in (node.P, node.Q))
+    if node.with_record == "P":
+        return told_apart([list(zip(*(Q if s == "0" else P for s in slots), strict=True))])
     if len(slots) > 2 and engine.is_above:
         raise Undecided("a pair says nothing of a third law")
-    if node.with_record == "P":
-        if "0" not in slots:
-            raise Undecided("a pair with its record says nothing of two records")
-        return told_apart([list(zip(*(Q if s == "0" else P for s in slots), strict=True))])
     return every_choice([P, Q], slots)
 
 
@@ -359,6 +360,24 @@ def _(node: PostProcess, engine, slots, value):
 
 
 @under.register
+def _(node: Failing, engine, slots, value):
+    """With probability δ the content is told."""
+    delta = engine.ctx.number(node.parameters()["delta"])
+    rest = engine.largest(node.mechanism, slots, value)
+    told = [value(tuple(delta * (s == content) for s in slots)) for content in slots]
+    return max(rest, *told) if engine.combine is max else (1 - delta) * rest + sum(told)
+
+
+@under.register
+def _(node: ApproximateDP, engine, slots, value):
+    """Of two contents the worst is a pure one that may fail."""
+    if engine.is_above and len(slots) > 2:
+        raise Undecided("(ε, δ) is stated of two datasets")
+    epsilon, delta, relation = node.fields().values()
+    return engine.largest(Failing(PureDP(epsilon, relation), delta), slots, value)
+
+
+@under.register
 def _(node: GroupPrivacy, engine, slots, value):
     if engine.is_above:
         raise Undecided("all paths of a group")
@@ -374,7 +393,8 @@ def _(node: PoissonSubsample, engine, slots, value):
 @under.register
 def _(node: SubsampleWithoutReplacement, engine, slots, value):
     other = engine.fresh(slots)
-    inner = (*(s for s in slots if s not in ("0", other)), other)
+    empty = [] if node.adjacency != ZERO_OUT else ["0"]  # which the sample may hold
+    inner = (*empty, *(s for s in slots if s not in ("0", other)), other)
     return sampled(node, engine, slots, inner, other, value)
 
 
@@ -392,22 +412,45 @@ def sampled(node, engine, slots, inner, other, value):
 
 @under.register
 def _(node: RandomAllocation, engine, slots, value):
-    """The product of likelihoods without the record, but with it in one step of all."""
+    """The mean, over all choices of steps, of the product of likelihoods with the record in these.
+
+    `sums` are those over choices of j of the steps so far, for each record.
+    """
     inner = ("0", *(s for s in slots if s != "0"))
     if node.steps > MOST_PARTS:
         raise Undecided("many steps")
     places = [inner.index(s) for s in slots]
+    choices = math.comb(node.steps, node.times)
 
-    def step(left, without, summed):
+    def step(left, sums):
         if not left:
-            every = (without, *(x / node.steps for x in summed))
+            every = (sums[0][0], *(x[-1] / choices for x in sums))
             return value(tuple(every[i] for i in places))
-        return engine.largest(node.mechanism, inner, lambda u: step(
-            left - 1, without * u[0],
-            [x * u[0] + without * y for x, y in zip(summed, u[1:], strict=True)]))  # fmt: skip
+        return engine.largest(node.mechanism, inner, lambda u: step(left - 1, [
+            [x[j] * u[0] + (x[j - 1] * y if j else 0) for j in range(len(x))]
+            for x, y in zip(sums, u[1:], strict=True)]))  # fmt: skip
 
-    zero, one = engine.ctx.number(0), engine.ctx.number(1)
-    return step(node.steps, one, [zero] * (len(inner) - 1))
+    start = [engine.ctx.number(1), *[engine.ctx.number(0)] * node.times]
+    return step(node.steps, [start] * (len(inner) - 1))
+
+
+@under.register
+def _(node: Shuffled, engine, slots, value):
+    """How many people give each answer; others have any values."""
+    others = tuple(f"other {i}" for i in range(1, node.n))
+    best = []
+    for outcomes in tuples_of_laws(node.mechanism, engine, (*slots, *others)):
+        engine.values += len(outcomes) ** node.n
+        if engine.values > Engine.most:
+            raise Undecided("too many outcomes")
+        counted = {}
+        for answers in itertools.product(outcomes, repeat=node.n):
+            rest = math.prod(u[len(slots) + i] for i, u in enumerate(answers[1:]))
+            seen = counted.setdefault(tuple(sorted(answers)), [0] * len(slots))
+            for i in range(len(slots)):
+                seen[i] += answers[0][i] * rest
+        best.append(engine.combine(map(value, map(tuple, counted.values()))))
+    return max(best)
 
 
 # --- divergences
@@ -416,7 +459,7 @@ def _(node: RandomAllocation, engine, slots, value):
 def neighbours(node):
     """(the slot's contents, the first and the second dataset's) of a description's relation."""
     relation = node.claim.adjacency
-    if relation.relation == ADD_REMOVE.relation:
+    if relation.relation in (ADD_REMOVE.relation, ZERO_OUT.relation):
         steps = [(("0", "1"), "1", "0"), (("0", "1"), "0", "1")]
         if relation.group == 1:
             return steps
@@ -503,9 +546,9 @@ def averaged(ctx, order, parts):
     return ctx.log(sum(moments, ctx.number(rest))) / (a - 1)
 
 
-def hockey_stick(node, odds, engine, ctx, bins=BINS):
-    """The largest Σ max(P − e^ε Q, 0) of neighbouring datasets, e^ε = `odds`."""
-    found, factor = [], ctx.number(odds)
+def hockey_stick(node, epsilon, engine, ctx, bins=BINS):
+    """The largest Σ max(P − e^ε Q, 0) of neighbouring datasets."""
+    found, factor = [], ctx.exp(ctx.number(epsilon))
     for slots, first, second in neighbours(node):
         i, j = slots.index(first), slots.index(second)
         inner = engine(ctx, sum, bins)
@@ -535,14 +578,17 @@ def verdicts(node, order, ctx, bins=BINS):
     return judged(answers, ctx, lambda engine: renyi(node, order, engine, ctx, bins))
 
 
-def profile_verdicts(node, odds, ctx, bins=BINS):
-    """{"profile": verdict} of δ by the exact conversion at ε = log(odds)."""
+def profile_verdicts(node, epsilon, ctx, bins=BINS):
+    """{what: verdict} of δ by the exact conversion, and of its lower bound, at a rational ε."""
 
     def ask(epsilon):
-        return node.delta(epsilon, conversion="exact").delta
+        return node.delta(epsilon, digits=10, conversion="exact").delta
 
-    answers = {"profile": claimed(ask, f"ln({odds})")}
-    return judged(answers, ctx, lambda engine: hockey_stick(node, odds, engine, ctx, bins))
+    def ask_below(epsilon):
+        return node.lower_delta(epsilon, digits=10)
+
+    answers = {"profile": claimed(ask, epsilon), "lower": claimed(ask_below, epsilon)}
+    return judged(answers, ctx, lambda engine: hockey_stick(node, epsilon, engine, ctx, bins))
 
 
 def claimed(ask, at):
@@ -614,6 +660,7 @@ def finite(r):
 LEAVES = {
     "response": lambda r: RandomizedResponse(r.choice(["3/4", "2/3", "9/10", "3/5", "99/100"])),
     "pure": lambda r: PureDP(r.choice(["1", "1/2", "12/5", "1/10", "5", "1e-12"])),
+    "approximate": lambda r: ApproximateDP(r.choice(["0", "1/2", "2"]), r.choice(["1/9", "1e-6"])),
     "pair": pair,
     "record": lambda r: pair(r, adjacency="add_remove", with_record="P"),
     "finite": finite,
@@ -642,6 +689,11 @@ def description(r, depth):
         lambda: GroupPrivacy(below(), 2),
         lambda: PostProcess(below()),
         lambda: RandomAllocation(below(), r.choice([2, 3])),
+        lambda: RandomAllocation(below(), 3, 2, r.choice(["add_remove", "zero_out"])),
+        lambda: PoissonSubsample(below(), share(r), "zero_out"),
+        lambda: SubsampleWithoutReplacement(below(), share(r), "zero_out"),
+        lambda: Failing(below(), r.choice(["1/10", "1/1000"])),
+        lambda: Shuffled(LEAVES[r.choice(["response", "pure", "finite"])](r), r.choice([2, 3])),
         lambda: RepeatAndSelect(
             LEAVES[r.choice(["response", "finite", "record"])](r),
             r.choice([laws.Poisson(2), laws.Binomial(3, "1/2")]),

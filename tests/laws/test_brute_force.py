@@ -1,5 +1,6 @@
 """Curves, lower bounds and profiles against all laws of small mechanisms; brute_force.py."""
 
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -44,6 +45,9 @@ ONCE_WRONG = {
     "allocation beside a sample": RandomAllocation(Laplace(1), 2)
     + PoissonSubsample(Laplace(1), "1/3"),
     "known record below two runs": PoissonSubsample(2 * with_record(BIASED, FAIR), "1/3"),
+    "a record replaced by one of the same law": PoissonSubsample(
+        with_record(["2/3", "1/3"], ["1/3", "2/3"]), "1/2", "replace_one"
+    ),
     "sample of the addition": PoissonSubsample(RandomAllocation(Laplace(1), 2), "1/10"),
 }
 
@@ -51,6 +55,7 @@ ONCE_WRONG = {
 @pytest.mark.parametrize("name", ONCE_WRONG)
 def test_what_was_once_above_all_mechanisms(name):
     assert findings(ONCE_WRONG[name], at=(2, 5, INFINITY))[1] == []
+    assert findings(ONCE_WRONG[name], profile_verdicts, at=(Fraction(1, 9),))[1] == []
 
 
 @examples(1, 40)
@@ -76,7 +81,14 @@ def test_claims_against_all_mechanisms_of_a_description(seed):
 @given(st.integers(0, 10**9))
 def test_exact_profiles_against_all_adaptive_choices(seed):
     node = drawn(seed, depth=2)
-    assert findings(node, profile_verdicts, at=(Fraction(3, 2),))[1] == [], node
+    assert findings(node, profile_verdicts, at=(Fraction(2, 5),))[1] == [], node
+
+
+def test_profiles_are_compared():
+    every = (findings(drawn(seed, depth=1), profile_verdicts, at=(0,))[0] for seed in range(9))
+    counts = sum(every, Counter())
+    assert counts["profile", "right"] > 3
+    assert counts["lower", "right"] > 3
 
 
 # --- the engine itself, against closed forms
