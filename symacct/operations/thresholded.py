@@ -123,6 +123,7 @@ def least_threshold(
     above, places = parameters.flag(strict, f"{name}, strict"), parameters.digits(digits)
 
     def meets(tau: Fraction) -> bool:
+        deadline.check()
         return _chance(noise, tau - moved, sums, above) <= most
 
     if most < Fraction(1, 10**_PLACES):

@@ -21,6 +21,7 @@ from symacct import (
     DomainError,
     FiniteMechanism,
     Gaussian,
+    GroupPrivacy,
     Kind,
     Laplace,
     PureDP,
@@ -284,6 +285,15 @@ def test_counts_that_are_left_out_are_bounded(monkeypatch):
         for alpha in (2, 9):
             moment = sum(float(P[x]) * float(P[x] / Q[x]) ** (alpha - 1) for x in P)
             assert theory._moment(clones, n, alpha).upper() >= math.log(moment)
+
+
+def test_at_orders_that_are_too_large_the_randomizers_own_curve_bounds():
+    """A group's chain asks a curve at orders of as many digits as δ has."""
+    response = RandomizedResponse("2/3")
+    for alpha in (10**6, 10**40):
+        assert shuffled(response, 3).rdp(alpha).upper <= response.rdp(alpha).upper
+    group = GroupPrivacy(shuffled(response, 1), 2)
+    assert group.epsilon("1e-40", 6, "improved").epsilon.lower <= 2 * response.rdp("inf").upper
 
 
 def test_moments_are_those_of_all_counts():

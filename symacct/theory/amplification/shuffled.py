@@ -22,7 +22,7 @@ from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
 from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.claims import ABOVE_ONE, ALL_ORDERS, REPLACE_ONE, Kind
-from symacct.kernel.errors import AssumptionError, DomainError
+from symacct.kernel.errors import AssumptionError, DomainError, LimitError, echo
 from symacct.kernel.exact import Exact, Order, exact, expression, sympy
 from symacct.kernel.node import Node
 from symacct.kernel.sources import SYMACCT
@@ -541,14 +541,26 @@ def by_clones(ctx: Arithmetic, eps: RDPCurve, alpha: Order, n: int) -> Number:
     return BALL.maximum(arb(0), *logs) / ctx.number(alpha - 1)
 
 
+#: No clones are counted at orders α at which p^α has more bits. It costs time: the randomizer's own
+#: curve, which is hardly larger there, is the bound.
+_MOST_MORE_BITS = 2**14
+
+
 def _moment(clones: Clones, n: int, alpha: Order) -> arb:
     """log of the mean over the counts of clones, of which what is negligible is bounded.
 
-    A value may be p^α, so that as many bits more tell what is negligible.
+    A value may be p^α, so that as many bits more tell what is negligible. LimitError where these
+    are too many.
     """
     more = float(alpha) * float(BALL.number(clones.log_ratio)) / math.log(2)
     bits = BALL.bits
-    with precision(bits + _ROUNDED_BITS * math.ceil(more / _ROUNDED_BITS)):
+    rounded = _ROUNDED_BITS * math.ceil(more / _ROUNDED_BITS)
+    if rounded > _MOST_MORE_BITS:
+        raise LimitError(
+            f"SHUFFLED-CLONES: found order {echo(alpha)}, at which p^α has {rounded:,} bits, "
+            f"needed at most {_MOST_MORE_BITS:,}"
+        )
+    with precision(bits + rounded):
         counts, signs = _counted(clones, n, BALL.bits), Signs(alpha)
         total = counts.by_powers(signs, bits)
         if total is None:
