@@ -10,6 +10,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING
 from fractions import Fraction
 from importlib import resources
 from typing import Any, ClassVar
@@ -20,6 +21,7 @@ from symacct.codegen.ir import Compare
 from symacct.codegen.measure import Measured, box
 from symacct.codegen.trace import CLASSES, IN_WORDS, Function, Program
 from symacct.kernel.claims import Kind
+from symacct.kernel.errors import divided
 
 #: Text that is written binds so tightly: it is put in brackets where more is needed. The meaning of
 #: the text rests on their order.
@@ -486,8 +488,4 @@ def comment(lines: Iterable[str]) -> str:
 
 def rounded_up(error: Fraction) -> str:
     """Round a number >= 0 up to a decimal of two digits."""
-    if error == 0:
-        return "0.0"
-    exponent = math.floor(math.log10(error)) - 1
-    digits = math.ceil(error / Fraction(10) ** exponent)
-    return f"{digits / 10}e{exponent + 1}" if digits < 100 else f"1.0e{exponent + 2}"
+    return f"{divided(error, 2, ROUND_CEILING):.1e}" if error else "0.0"

@@ -12,7 +12,7 @@ from flint import arb
 
 from symacct.export.description import describe
 from symacct.export.description import value as described
-from symacct.kernel.answer import to_fraction
+from symacct.kernel.answer import decimal_exponent, to_fraction
 from symacct.kernel.arithmetic.ball import rational
 from symacct.kernel.claims import EITHER
 from symacct.kernel.errors import DomainError, cut
@@ -99,11 +99,7 @@ def above(x: Fraction, digits: int) -> Fraction:
     """
     if x <= 0:
         return Fraction(0)
-    step = Fraction(1)
-    while x / step >= 10**digits:
-        step *= 10
-    while x / step < 10 ** (digits - 1):
-        step /= 10
+    step = Fraction(10) ** (decimal_exponent(x) - digits + 1)
     return -((-x / step - Fraction(1, _MARGIN_PARTS)) // 1) * step
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -168,7 +168,8 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
         return rest - c * y - math.log(math.pi * step * nodes) <= goal
 
     lines: list[ContourLine] = []
-    saddle = _lowest(lambda c: cgf(c) - c * y - math.log(c * (c + 1)))
+    places = np.geomspace(1e-3, 1e5, 161)
+    saddle = float(min(places, key=lambda c: cgf(c) - c * y - math.log(c * (c + 1))))
     room = min(law.room for law, _ in counted)
     places = [c for c in saddle * STEERING.places if cgf(c) - goal <= room]
     if not places:
@@ -200,13 +201,6 @@ def _too_fine() -> DomainError:
     return no_certificate("numbers too far apart for the checker's 768 bits", "more noise")
 
 
-def _lowest(f: Callable[[float], float]) -> float:
-    """Find about where a convex function of log c is least, on a grid from 1e-3 to 1e5."""
-    places = np.geomspace(1e-3, 1e5, 161)
-    values = [f(float(c)) for c in places]
-    return float(places[int(np.argmin(values))])
-
-
 # --- the proof
 
 #: A sum over answers has at most this many terms. More are refused, as the checker would take
@@ -234,7 +228,9 @@ def by_profile(
     for (part, _), leaf in zip(parts, leaves, strict=True):
         text = written(part)[1]
         replaced = part is not leaf and part.claim.adjacency not in (ADD_REMOVE, ZERO_OUT)
-        names = _theorems_of(leaf)
+        names = ("ZDW22",) if type(leaf) in LAWS else None
+        if type(leaf) in LEAVES:
+            names = LEAVES[type(leaf)].profile
         if names is None or replaced:
             raise no_certificate(f"{text} by the exact profile")
         theorems |= {*names}
@@ -248,7 +244,7 @@ def by_profile(
     epsilon, delta = (answer, guarantee.given) if is_epsilon else (guarantee.given, answer)
     if not 0 < delta < 1:
         raise no_certificate(f"δ = {delta}")
-    left = delta - _largest(m, epsilon, digits + _MORE_DIGITS)
+    left = delta - upper(profile(m).largest_delta(epsilon, digits + _MORE_DIGITS)[0])
     if not any(leaf.noise_scale for leaf in leaves):
         outcomes = zip(parts, map(_outcomes, leaves), strict=True)
         if math.prod(math.comb(count + m - 1, m - 1) for (_, count), m in outcomes) > _MOST_TERMS:
@@ -259,18 +255,11 @@ def by_profile(
         return epsilon, delta, theorems, {"method": "sum"}
     if not _FLOATS[0] < left or not epsilon < _FLOATS[1]:
         raise no_certificate("a contour for numbers beyond the range of float64")
-    lines = {
-        direction: _shown(plan(parts, float(epsilon), math.log(left), added))
-        for direction, added in (("removed", False), ("added", True))
-    }
-    return epsilon, delta, theorems, {"method": "contour", **lines}
-
-
-def _theorems_of(leaf: Node) -> tuple[str, ...] | None:
-    """List the theorems of a leaf's exact profile; None where the checker has no proof of that."""
-    if type(leaf) in LAWS:
-        return ("ZDW22",)
-    return LEAVES[type(leaf)].profile if type(leaf) in LEAVES else None
+    proof: dict[str, Any] = {"method": "contour"}
+    for direction, added in (("removed", False), ("added", True)):
+        line = plan(parts, float(epsilon), math.log(left), added)
+        proof[direction] = {name: str(value) for name, value in line._asdict().items()}
+    return epsilon, delta, theorems, proof
 
 
 def _outcomes(leaf: Node) -> int:
@@ -293,14 +282,3 @@ def _log_least(leaf: Any) -> float:
 def _log(x: Fraction) -> float:
     """Compute the logarithm of a fraction > 0, however small it is."""
     return math.log(x.numerator) - math.log(x.denominator)
-
-
-def _largest(m: Node, epsilon: Fraction, digits: int) -> Fraction:
-    """Bound δ(ε) from above, in either direction."""
-    bound = profile(m).largest_delta(epsilon, digits)[0]
-    return upper(bound)
-
-
-def _shown(line: ContourLine) -> dict[str, str]:
-    """Write a contour as a certificate has it."""
-    return {"c": str(line.c), "step": str(line.step), "nodes": str(line.nodes)}

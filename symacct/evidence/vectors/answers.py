@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+)
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -16,7 +24,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ends_of, precision, rational
 from symacct.kernel.claims import Claim, Kind, Source
 from symacct.kernel.conversion import Conversion, conversions
-from symacct.kernel.errors import PrecisionError, SoundnessError
+from symacct.kernel.errors import PrecisionError, SoundnessError, divided
 from symacct.kernel.exact import INFINITY, exact, sympy
 from symacct.kernel.node import Node
 from symacct.mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
@@ -36,6 +44,8 @@ DIGITS = 30
 TRIES = (36, 60, 100)
 #: An enclosure whose ends differ by more than this share decides nothing at the last try.
 _EQUAL_SHARE = Fraction(1, 10**60)
+#: Decimals of thirty digits, of any size.
+_CONTEXT = Context(prec=DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def both_forms(x: float) -> list[str]:
@@ -68,39 +78,21 @@ def outward(enclose: Callable[[int], Ends]) -> tuple[str, str]:
         if low == high == 0:
             return "0", "0"
         if low > 0:
-            unit = _unit(low)
-            floor = low // unit
-            if floor * unit < low and high < (floor + 1) * unit:
-                return scientific(floor * unit), scientific((floor + 1) * unit)
+            below = divided(low, DIGITS, ROUND_FLOOR)
+            above = _CONTEXT.next_plus(below)
+            if below < low and high < above:
+                return scientific(below), scientific(above)
         if low == high:
             break
     if low <= 0 or high - low > _EQUAL_SHARE * low:
         raise PrecisionError("found an enclosure that is too wide, needed thirty digits")
-    decimal = round(high / unit) * unit
-    below = _unit(decimal * (1 - _EQUAL_SHARE))
-    return scientific(decimal - below), scientific(decimal + _unit(decimal))
+    decimal = divided(high, DIGITS)
+    return scientific(_CONTEXT.next_minus(decimal)), scientific(_CONTEXT.next_plus(decimal))
 
 
-def _unit(x: Fraction) -> Fraction:
-    """Compute the unit of the last of thirty digits of x > 0."""
-    return Fraction(10) ** (exponent(x) - DIGITS + 1)
-
-
-def scientific(x: Fraction, up: bool = False) -> str:
-    """Write thirty digits with one before the point, rounded down, or up if so asked; x > 0."""
-    unit = _unit(x)
-    rounded = -(-x // unit) * unit if up else x // unit * unit
-    digits = str(int(rounded / _unit(rounded)))
-    return f"{digits[0]}.{digits[1:]}e{exponent(rounded)}"
-
-
-def exponent(x: Fraction) -> int:
-    """Find the largest e such that 10^e <= x, for x > 0."""
-    bits = x.numerator.bit_length() - x.denominator.bit_length()
-    power = (bits + 1) * 30103 // 100000 + 1
-    while Fraction(10) ** power > x:
-        power -= 1
-    return power
+def scientific(x: Decimal) -> str:
+    """Write thirty digits with one before the point."""
+    return f"{x:.{DIGITS - 1}e}".replace("+", "")
 
 
 # --- the answers
@@ -204,7 +196,10 @@ def _calibrated(question: Question) -> Answer:
         raise SoundnessError(
             f"vectors: found a {calibration.guarantee.kind} bound, needed the truth"
         )
-    ends = scientific(calibration.fails), scientific(calibration.meets, up=True)
+    ends = (
+        scientific(divided(calibration.fails, DIGITS, ROUND_FLOOR)),
+        scientific(divided(calibration.meets, DIGITS, ROUND_CEILING)),
+    )
     return ends, frozenset(), frozenset(calibration.guarantee.claim.sources)
 
 

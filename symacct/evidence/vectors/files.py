@@ -9,7 +9,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from symacct.evidence.vectors.answers import MEANINGS, answer, both_forms
+from symacct.evidence.vectors.answers import (
+    MEANINGS,
+    MECHANISMS,
+    SAMPLINGS,
+    answer,
+    both_forms,
+)
 from symacct.evidence.vectors.questions import (
     BASES,
     Chance,
@@ -47,12 +53,12 @@ _END = {"type": "string", "pattern": "^(0|\\d\\.\\d{29}e-?\\d+)$"}
 _PART = {
     "type": "object",
     "properties": {
-        "mechanism": {"enum": ["gaussian", "laplace", "randomized_response", "discrete_gaussian"]},
+        "mechanism": {"enum": [*MECHANISMS]},
         "sigma": _DOUBLE,
         "b": _DOUBLE,
         "p": _DOUBLE,
         "sensitivity": _DOUBLE,
-        "sampling": {"enum": ["poisson", "fixed_size"]},
+        "sampling": {"enum": [*SAMPLINGS]},
         "rate": _DOUBLE,
         "count": {"type": "integer", "minimum": 1},
     },
@@ -93,28 +99,15 @@ SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "file": _TEXT,
-        "asks": {
-            "enum": [
-                "rdp",
-                "epsilon",
-                "delta",
-                "conversion_epsilon",
-                "conversion_delta",
-                "calibration",
-            ]
-        },
+        "asks": {"enum": [*MEANINGS]},
         "meaning": _TEXT,
         "numbers": _TEXT,
         "count": {"type": "integer"},
         "provenance": {
             "type": "object",
             "properties": {
-                "generator": _TEXT,
-                "command": _TEXT,
-                "seed": _TEXT,
-                "method": _TEXT,
-                "theorems": {"type": "array", "items": _TEXT},
-                "sources": {"type": "array", "items": _TEXT},
+                **dict.fromkeys(("generator", "command", "seed", "method"), _TEXT),
+                **{key: {"type": "array", "items": _TEXT} for key in ("theorems", "sources")},
             },
             "required": ["generator", "command", "seed", "method", "theorems", "sources"],
         },
@@ -259,7 +252,8 @@ def write(folder: Path, only: Iterable[str] = (), seed: str = SEED) -> list[Path
     for name in chosen:
         text = "\n".join(document(name, seed)) + "\n"
         written.append(_write(folder / f"{name}.json", text))
-    sums = (f"{_sha256(path)}  {path.name}\n" for path in sorted(folder.glob("*.json")))
+    known = [(path.read_bytes(), path.name) for path in sorted(folder.glob("*.json"))]
+    sums = (f"{hashlib.sha256(text).hexdigest()}  {name}\n" for text, name in known)
     return [*written, _write(folder / _SUMS, "".join(sums))]
 
 
@@ -267,8 +261,3 @@ def _write(path: Path, text: str) -> Path:
     """Write a text with the same bytes on every machine, and return the path."""
     path.write_text(text, encoding="utf-8", newline="\n")
     return path
-
-
-def _sha256(path: Path) -> str:
-    """Compute the SHA-256 of a file, in hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
