@@ -37,9 +37,7 @@ class RaisedResponse(Mirrored):
     names = ("P, x' sampled", "R, x alone")
     about = "SubsampleWithoutReplacement"
     orders = (_LAST,)
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (2,)
+    outcomes = 2
 
     def raises(self, c: Candidates) -> dict[Order, Number]:
         """Compute by how much the curve is raised at each order, in float64 to nine decimals."""

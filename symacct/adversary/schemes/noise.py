@@ -19,7 +19,7 @@ from symacct.adversary.candidates import ArrayCurve, Candidates, Law, Pair
 from symacct.adversary.schemes.scheme import BOTH_SIDES, LEFT_OUT, RATE, Scheme, Worded, both, mixed
 from symacct.kernel.arithmetic import Number
 from symacct.kernel.arithmetic.ball import ceiling, floor, precision
-from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, ZERO_OUT, Adjacency, Kind
+from symacct.kernel.claims import ADD_REMOVE, ZERO_OUT, Adjacency, Kind
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import ball, integral, normal_tail, up_to
@@ -166,6 +166,11 @@ def _crossing(rate: arb, width: arb) -> arb:
     return ((1 + width * ((1 - rate) / rate).log()) / 2).mid()
 
 
+def _normal_mean(integrand: Callable[[acb, bool], acb], reach: arb) -> arb:
+    """Enclose (2π)^{−1/2} ∫ f over [−reach, reach], where f has the factor e^{−z²/2}."""
+    return _integral(integrand, -reach, arb(0), reach) / (2 * arb.pi()).sqrt()
+
+
 def _integral(density: Callable[[acb, bool], acb], left: arb, middle: arb, right: arb) -> arb:
     """Enclose an integral, split at the middle if that lies between the ends."""
     points = [left, middle, right] if left < middle < right else [left, right]
@@ -213,6 +218,7 @@ class NoisyRecord(Worded):
     """One record moves the centre of the noise from 0 to 1; all others are alike."""
 
     slow_population, slow_cost = 4, 48
+    drawn, outcomes = 1, 2  # not used: the laws follow from the numbers
     noise: Noise
     about: str = "PoissonSubsample"
     side: Kind = Kind.UPPER
@@ -228,9 +234,6 @@ class NoisyRecord(Worded):
         if self.relation == ZERO_OUT:
             return "fixed size, a record zeroed out"
         return LEFT_OUT if self.relation else _SAMPLING[self.about]
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (2,)  # not used: the laws follow from the numbers
 
     def array_curves(self, c: Candidates) -> ArrayCurve:
         """Return the curve of the noise at the drawn scales, in float64."""
@@ -373,9 +376,6 @@ class NormalTriangle(NoisyRecord):
     name = "without replacement, three normal laws in the plane"
     orders = (2,)
 
-    def __init__(self) -> None:
-        super().__init__(GaussianNoise(), "SubsampleWithoutReplacement")
-
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         """Compute the bound of the triangle in float64."""
         rate, sigma = c.numbers["gamma"][:, 0], c.numbers["sigma"][:, 0]
@@ -404,9 +404,6 @@ class OppositeNormals(NoisyRecord):
     words = "Poisson, a record replaced, normal laws at opposite ends, {self.side}"
     slow_population, slow_cost, last_bits = 8, 2, 128
 
-    def __init__(self, side: Kind) -> None:
-        super().__init__(GaussianNoise(), "PoissonSubsample", side, REPLACE_ONE)
-
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         """Sum the integrand of the truth over a grid of 2000 outcomes, in float64."""
         rate, shift = c.numbers["gamma"], 1 / c.numbers["sigma"]
@@ -434,9 +431,7 @@ class OppositeNormals(NoisyRecord):
             power = (order * log_m + (1 - order) * log_n).exp()
             return bell * (power - order * m - (1 - order) * n)
 
-        ends = [-reach.mid(), arb(0), reach.mid()]
-        total = sum((integral(integrand, *two).real for two in pairwise(ends)), arb(0))
-        total /= (2 * arb.pi()).sqrt()
+        total = _normal_mean(integrand, reach.mid())
         total += up_to(_beyond(arb(2) if alpha == 1 else order, rate, shift, arb(reach.mid())))
         return total if alpha == 1 else total.log1p() / (order - 1)
 
@@ -454,7 +449,15 @@ def _beyond(order: arb, rate: arb, shift: arb, reach: arb) -> arb:
     return right + left + (power + rest) * normal_tail(reach)
 
 
-class NormalTriangles(NoisyRecord):
+class OneByOne(NoisyRecord):
+    """A scheme whose truth is integrated for one candidate after the other, in balls."""
+
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        """Raise NotImplementedError."""
+        raise NotImplementedError("one by one, in balls")
+
+
+class NormalTriangles(OneByOne):
     """Fixed size, three normal laws: on a line with the third one, and at the same distances.
 
     At whole orders E[m^α n^{1−α}] is a binomial sum over the powers of X of E[n^{1−α}] under
@@ -465,16 +468,9 @@ class NormalTriangles(NoisyRecord):
     orders = (2, 3, 5)
     slow_population, slow_cost, last_bits = 2, 30, 64
 
-    def __init__(self, side: Kind) -> None:
-        super().__init__(GaussianNoise(), "SubsampleWithoutReplacement", side)
-
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
         return (RATE, ("sigma", 0.8, 20.0))
-
-    def array_truth(self, c: Candidates, alpha: Order) -> Number:
-        """Raise NotImplementedError: the triangles are integrated one by one, in balls."""
-        raise NotImplementedError("one by one, in balls")
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
         """Enclose log of the larger moment of both extreme triangles over α − 1."""
@@ -496,16 +492,14 @@ def _by_powers(alpha: int, rate: arb, square: arb, side: arb) -> arb:
             exponent: acb = (1 - alpha) * n.log(analytic=analytic) - t * t / 2
             return exponent.exp()
 
-        halves = ((-reach, arb(0)), (arb(0), reach))
-        mean = sum((integral(integrand, *ends).real for ends in halves), arb(0))
         beyond = (1 - rate) ** (1 - alpha) * (reach / arb(2).sqrt()).erfc()
-        mean = mean / (2 * arb.pi()).sqrt() + up_to(beyond)
+        mean = _normal_mean(integrand, reach) + up_to(beyond)
         weight = arb(comb(alpha, l)) * (1 - rate) ** (alpha - l) * rate**l
         total += weight * (l * (l - 1) * square / 2).exp() * mean
     return total
 
 
-class OppositeZeroed(NoisyRecord):
+class OppositeZeroed(OneByOne):
     """Fixed size, a record zeroed out: normal laws at 1, at 0 and, of another record, at y.
 
     To an upper bound y is anywhere in [−1, 1]. To a lower one it is −1, the opposite record, or 0,
@@ -518,15 +512,9 @@ class OppositeZeroed(NoisyRecord):
     orders = (Fraction(5, 4), 2, 3, Fraction(9, 2))
     slow_population, slow_cost, last_bits = 4, 24, 128
 
-    def __init__(self, side: Kind) -> None:
-        super().__init__(GaussianNoise(), "SubsampleWithoutReplacement", side, ZERO_OUT)
-
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
         return (*super().numbers, *([("y + 2", 1.0, 3.0)] if self.side is Kind.UPPER else []))
-
-    def array_truth(self, c: Candidates, alpha: Order) -> Number:
-        raise NotImplementedError("one by one, in balls")
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
         """Enclose the largest D over the other records and both orders of the pair."""
@@ -559,12 +547,10 @@ def _zeroed_moment(order: arb, rate: arb, shift: arb, other: arb, is_removed: bo
         value: acb = (-z * z / 2).exp() * (power.exp() - order * first + rest * second)
         return value
 
-    ends = [-reach, arb(0), reach]
-    total = sum((integral(integrand, *two).real for two in pairwise(ends)), arb(0))
     scale = (rest * shift**2 / 2).exp() * rate ** (-rest)
     beyond = scale * _exponential_tail((2 * order - 1) * shift, reach)
     beyond += rest * _exponential_tail(shift, reach)
-    return total / (2 * arb.pi()).sqrt() + up_to(beyond)
+    return _normal_mean(integrand, reach) + up_to(beyond)
 
 
 def _exponential_tail(power: arb, reach: arb) -> arb:
@@ -577,7 +563,7 @@ _SAMPLINGS = tuple(_SAMPLING)
 
 #: The schemes of noise, one for each kind, sampling and side.
 SCHEMES: tuple[Scheme, ...] = (
-    NormalTriangle(),
+    NormalTriangle(GaussianNoise(), _SAMPLINGS[1]),
     *(Threshold(noise, about) for noise in NOISES for about in _SAMPLINGS),
     *(
         NoisyAnswer(noise, about, side)
@@ -588,5 +574,5 @@ SCHEMES: tuple[Scheme, ...] = (
     *(NoisyLaws(noise, _SAMPLINGS[1], Kind.LOWER) for noise in NOISES),
     *(NoisyAnswer(noise, _SAMPLINGS[1], s, ADD_REMOVE) for noise in NOISES for s in BOTH_SIDES),
     *(NoisyAnswer(LaplaceNoise(), _SAMPLINGS[1], side, ZERO_OUT) for side in BOTH_SIDES),
-    *map(OppositeZeroed, BOTH_SIDES),
+    *(OppositeZeroed(GaussianNoise(), _SAMPLINGS[1], side, ZERO_OUT) for side in BOTH_SIDES),
 )

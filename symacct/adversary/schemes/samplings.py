@@ -19,6 +19,7 @@ from symacct.adversary.candidates import (
     fractions,
 )
 from symacct.adversary.schemes.noise import (
+    GaussianNoise,
     NormalTriangles,
     OppositeNormals,
     concentration_rho,
@@ -175,9 +176,7 @@ class ResponseAttained(Mirrored):
 
     name = "Poisson, randomized response attained"
     side = Kind.LOWER
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (2,)
+    outcomes = 2
 
     def premise(self, c: Candidates) -> Node:
         """Return randomized response with the drawn probabilities."""
@@ -347,24 +346,19 @@ class RecordZeroed(Replaced):
         return both((p, o), (r, o))
 
 
-class ResponseZeroed(Mirrored):
+class ResponseZeroed(ResponseAttained):
     """Randomized response: the other record is as nothing in the place, or as the record."""
 
     name = "fixed size, a record zeroed out, randomized response"
     about = "SubsampleWithoutReplacement"
+    side = Kind.UPPER
     relation = ZERO_OUT
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (2,)
 
     def result(self, c: Candidates) -> list[Pair]:
         """List both orders of the pairs with either of the two answers as the other record."""
         p, o = self.pair(c)
         rate = c.numbers["gamma"]
         return both((mixed(rate, p, o), o), (p, mixed(rate, o, p)))
-
-    def premise(self, c: Candidates) -> Node:
-        return RandomizedResponse(fractions(c.laws[0])[0])
 
 
 #: The other places of a sample that a record is zeroed out of are empty.
@@ -409,9 +403,7 @@ class FavouritesAttained(Replaced):
     slow_population, slow_cost = 8, 2
     names: tuple[str, ...] = ("randomized response",)
     side = Kind.LOWER
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (2,)
+    drawn, outcomes = 1, 2
 
     def odds(self, c: Candidates) -> Number:
         """Compute the larger probability over the smaller."""
@@ -467,13 +459,11 @@ class AllLaws(Scheme):
 
     numbers = (RATE,)
     names = ("law 1", "law 2", "law 3")
+    drawn = 3
 
     def __init__(self, about: str, relation: Adjacency, side: Kind) -> None:
         self.about, self.relation, self.side = about, relation, side
         self.name = f"{about}, {relation}, all laws known, {side}"
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes,) * 3
 
     def base(self, c: Candidates) -> list[Pair]:
         """List the ordered pairs of the mechanism's three laws."""
@@ -518,7 +508,7 @@ CROSSED: tuple[Scheme, ...] = (
         for relation in USUAL_RELATION.values()
         for side in BOTH_SIDES
     ),
-    *map(OppositeNormals, BOTH_SIDES),
-    *map(NormalTriangles, BOTH_SIDES),
+    *(OppositeNormals(GaussianNoise(), "PoissonSubsample", s, REPLACE_ONE) for s in BOTH_SIDES),
+    *(NormalTriangles(GaussianNoise(), "SubsampleWithoutReplacement", s) for s in BOTH_SIDES),
     *(left_out(scheme) for scheme in POISSON if not isinstance(scheme, TwoRecords | PureRecord)),
 )

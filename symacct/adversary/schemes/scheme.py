@@ -93,14 +93,15 @@ class Scheme:
     slow_cost = 16
     #: Truth and bound that are not apart at this many bits are called equal.
     last_bits = 1024
-    #: This many laws are drawn.
+    #: This many laws are drawn, each of so many outcomes, or of as many as a climb draws.
     drawn = 2
+    outcomes: int | None = None
     #: The laws shown are called this; without names they are numbered.
     names: tuple[str, ...] = ()
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         """Return the number of outcomes of each law."""
-        return (outcomes,) * self.drawn
+        return (self.outcomes or outcomes,) * self.drawn
 
     def pair(self, c: Candidates) -> Pair:
         """Return P and Q."""
