@@ -314,13 +314,10 @@ def _chosen(
                 f"at[{echo(key)}]: found {echo(values)}, needed a list of rational numbers"
             )
         name = f"at[{echo(key)}]"
-        chosen[known[key]] = tuple(_in_float_range(number, name) for number in numbers)
+        floats = [nearest_float(number) for number in numbers]
+        for near, number in zip(floats, numbers, strict=True):
+            if not math.isfinite(near) or (near == 0) is not (number == 0):
+                found = f"{name}: found {echo(number)}"
+                raise DomainError(f"{found}, needed numbers that float64 has room for")
+        chosen[known[key]] = tuple(map(Fraction, floats))
     return chosen
-
-
-def _in_float_range(number: Fraction, name: str) -> Fraction:
-    """Round a number to the nearest float64; DomainError where that is ∞, or newly 0."""
-    near = nearest_float(number)
-    if not math.isfinite(near) or (near == 0) is not (number == 0):
-        raise DomainError(f"{name}: found {echo(number)}, needed numbers that float64 has room for")
-    return Fraction(near)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import itemgetter
@@ -74,21 +75,16 @@ class Machine:
         if named != self._point or len(self._values) > _MOST_VALUES:
             self._values.clear()
             self._point = named
-        for condition in self.program.conditions:
-            if not self.compiled(condition)(self._point):
-                return self.number(math.nan)
+        if not all(self.compiled(condition)(self._point) for condition in self.program.conditions):
+            return self.number(math.nan)
         return self.call(self.program.main, self.number(alpha))
 
     def call(self, name: str, alpha: Number) -> Number:
         """Compute a function of the program at an order, and remember it; NaN without a case."""
         key = self.question(name, alpha)
         if key not in self._values:
-            kind = order_kind(alpha)
-            case = self.program.functions[name].cases.get(kind)
-            value = self.number(math.nan)
-            if case is not None:
-                value = self.compiled(case)({**self._point, "alpha": alpha})
-            self._values[key] = value
+            case = self.program.functions[name].cases.get(order_kind(alpha), ir.Num(math.nan))
+            self._values[key] = self.compiled(case)({**self._point, "alpha": alpha})
         return self._values[key]
 
     def question(self, name: str, alpha: Number) -> tuple[object, ...]:
@@ -322,8 +318,6 @@ _NEIGHBOURS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 3, 5, 8)
 Value: TypeAlias = float | mpmath.mpf
 Point = dict[str, Fraction]
 Epsilon = Callable[[Order, Point], Value]
-Sample = tuple[Point, Node]
-Pair = tuple[Order, Sample]
 
 
 @dataclass(frozen=True)
@@ -394,7 +388,12 @@ def samples(
     rows += [_inside(columns, k) for k in range(1, _INSIDE + 1)]
     named = [dict(zip(arguments.values(), row, strict=True)) for row in rows]
     named = [dict(row) for row in dict.fromkeys(tuple(point.items()) for point in named)]
-    return [point for point in named if _is_possible(m, arguments, point)]
+    possible = []
+    for point in named:
+        with contextlib.suppress(SymacctError):
+            substituted(m, arguments, point)
+            possible.append(point)
+    return possible
 
 
 def _row(columns: list[tuple[Fraction, ...]], k: int) -> list[Fraction]:
@@ -455,15 +454,6 @@ def substituted(m: Node, arguments: Mapping[sympy.Symbol, str], point: Point) ->
     return m.subs({symbol: point[name] for symbol, name in arguments.items()}) if point else m
 
 
-def _is_possible(m: Node, arguments: Mapping[sympy.Symbol, str], point: Point) -> bool:
-    """Do the expression's classes accept the values of a point?"""
-    try:
-        substituted(m, arguments, point)
-    except SymacctError:
-        return False
-    return True
-
-
 def measured(
     m: Node,
     by: By,
@@ -486,8 +476,12 @@ def measured(
         )
     comparison = _Comparison(by, epsilon, accuracy)
     nodes = [(point, substituted(m, arguments, point)) for point in tried]
-    for alpha, (point, node) in _watched(_pairs(alphas, nodes)):
-        comparison.compare(alpha, point, node)
+    rounds = -(-len(nodes) * 12 // len(alphas))  # at least twelve orders for each sample
+    pairs = list(zip(alphas * max(rounds, 1), itertools.cycle(nodes), strict=False))
+    with progress("comparing with certified values", len(pairs)) as advance:
+        for alpha, (point, node) in pairs:
+            comparison.compare(alpha, point, node)
+            advance(1)
     last = max(alpha for alpha in alphas if alpha != INFINITY)
     for _ in range(_REFINEMENTS):
         comparison.compare_around(last)
@@ -520,13 +514,16 @@ class _Comparison:
 
         An order at which no certified value has the digits is passed over.
         """
-        certain = _certified(self.accountant, node, alpha, self.by)
-        if isinstance(certain, PrecisionError):
-            return
         value = self.epsilon(alpha, point)
-        if isinstance(certain, SymacctError):
+        try:
+            certain: Enclosure = self.accountant.rdp(node, alpha, by=self.by)
+        except PrecisionError:
+            return
+        except SymacctError as none:
             if value == value:
-                raise _wrong(alpha, point, f"the value {value}, needed none: {certain}")
+                raise _wrong(alpha, point, f"the value {value}, needed none: {none}") from None
+            return
+        if not certain.certified and certain.claim.certified:
             return
         error = relative_error(value, certain)
         if error is None or error > self.accuracy:
@@ -568,29 +565,6 @@ def _fraction(x: Value) -> Fraction:
     return Fraction(x) if isinstance(x, float) else to_fraction(x)
 
 
-def _pairs(alphas: list[Order], tried: list[Sample]) -> list[Pair]:
-    """Pair every order with a sample, and every sample with twelve orders or more."""
-    rounds = -(-len(tried) * 12 // len(alphas))  # at least twelve orders for each sample
-    wheel = itertools.cycle(tried)
-    return [(alpha, next(wheel)) for _ in range(max(rounds, 1)) for alpha in alphas]
-
-
-def _certified(
-    accountant: FormulaAccountant, m: Node, alpha: Order, by: By
-) -> Enclosure | SymacctError:
-    """Ask for the enclosure of ε(α), or for the error that says why there is none.
-
-    A PrecisionError stands for one that is not certified though its claim is.
-    """
-    try:
-        answer: Enclosure = accountant.rdp(m, alpha, by=by)
-    except SymacctError as error:
-        return error
-    if not answer.certified and answer.claim.certified:
-        return PrecisionError("not certified")
-    return answer
-
-
 def _wrong(alpha: Order, point: Point, finding: str) -> PrecisionError:
     """Make the error of code that is wrong at an order and these values of the parameters."""
     values = "".join(f", {name} = {value}" for name, value in point.items())
@@ -605,11 +579,3 @@ def _fault(error: Fraction | None, needed: Fraction) -> str:
         f", a relative error of {float(error):.1e}, needed at most {float(needed):.1e}; take a "
         "lower max_order, a larger accuracy=, or the target mpmath"
     )
-
-
-def _watched(pairs: list[Pair]) -> Iterator[Pair]:
-    """Yield the pairs one by one, and show progress where a person waits."""
-    with progress("comparing with certified values", len(pairs)) as advance:
-        for pair in pairs:
-            yield pair
-            advance(1)

@@ -168,8 +168,8 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
         return rest - c * y - math.log(math.pi * step * nodes) <= goal
 
     lines: list[ContourLine] = []
-    places = np.geomspace(1e-3, 1e5, 161)
-    saddle = float(min(places, key=lambda c: cgf(c) - c * y - math.log(c * (c + 1))))
+    grid = np.geomspace(1e-3, 1e5, 161)
+    saddle = float(min(grid, key=lambda c: cgf(c) - c * y - math.log(c * (c + 1))))
     room = min(law.room for law, _ in counted)
     places = [c for c in saddle * STEERING.places if cgf(c) - goal <= room]
     if not places:
@@ -228,9 +228,9 @@ def by_profile(
     for (part, _), leaf in zip(parts, leaves, strict=True):
         text = written(part)[1]
         replaced = part is not leaf and part.claim.adjacency not in (ADD_REMOVE, ZERO_OUT)
-        names = ("ZDW22",) if type(leaf) in LAWS else None
-        if type(leaf) in LEAVES:
-            names = LEAVES[type(leaf)].profile
+        names = LEAVES[type(leaf)].profile if type(leaf) in LEAVES else None
+        if type(leaf) in LAWS:
+            names = ("ZDW22",)
         if names is None or replaced:
             raise no_certificate(f"{text} by the exact profile")
         theorems |= {*names}
