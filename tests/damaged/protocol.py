@@ -175,7 +175,9 @@ def check_session(seed):
     session.oracle.accountant = ORACLE.accountant
     session.run()
     clusters = session.clusters.ranked()
-    report = Report("mad", "1", ["mad"], session.received, 0, 1.0, seed, clusters, mad.incidents)
+    report = Report(
+        "mad", "1", ["mad"], session.report.asked, 0, 1.0, seed, clusters, mad.incidents
+    )
     assert json.loads(report.to_json())["asked"] > 0
 
 

@@ -291,7 +291,7 @@ def test_what_is_plotted_of_a_baseline_has_one_part(tmp_path):
     with process.Peer(program(tmp_path, "say({'value': value})")) as peer:
         asking = session.Session(peer, Extent(2, 1, 4, 0, 1, 0, 5, 60), known=known)
         asking._know()
-    assert set(asking.again) == set(known)
+    assert set(asking.report.again) == set(known)
     assert [ask for ask, _ in asking.points] == [known[0]]
 
 
@@ -305,9 +305,9 @@ def test_no_way_of_writing_and_no_sum_is_asked_at_an_order_that_the_peer_does_no
         asking = session.Session(peer, Extent(2, 1, 4, 0, 1, 0, 5, 60))
         for at, answers in (("2", 2), ("1.5", 0)):
             for probe, more in ((asking._variant, {"count": "repeat"}), (asking._sum, {})):
-                before = asking.received
+                before = asking.report.asked
                 assert probe(Ask("rdp", (gaussian("2", 6),), at).built(**more)) is None
-                assert asking.received - before == answers
+                assert asking.report.asked - before == answers
 
 
 def test_questions_that_hang_twice_are_not_asked_again(tmp_path):

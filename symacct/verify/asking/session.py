@@ -8,7 +8,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 
@@ -27,7 +27,6 @@ from symacct.verify.judging.truth import DIGITS, Oracle
 from symacct.verify.judging.verdict import (
     ALLOWANCE,
     LOOSE,
-    Count,
     Finding,
     Judge,
     explained_by_rounding,
@@ -35,7 +34,7 @@ from symacct.verify.judging.verdict import (
 )
 from symacct.verify.peer.process import Clock, Peer, PeerGoneError
 from symacct.verify.peer.protocol import Answer, Ask, Exchange, Hello
-from symacct.verify.reporting.defects import Cluster, Clusters, about, grouped, region
+from symacct.verify.reporting.defects import Clusters, about, grouped, region
 from symacct.verify.reporting.report import PlottedError, Report
 
 #: What a run calls after each answer, with the stage's name and the number of answers so far.
@@ -54,8 +53,8 @@ _STARTS = 6
 #: at the first. They rise; what a stage leaves, the next one has.
 _ASKING = 0.7
 _STAGES = {"refining": 0.75, "simplifying": 0.92, "confirming": 0.96, "naming": 0.98}
-#: Other wrong answers that a named mistake has to explain, looked for among so many of the kind.
-_SECOND, _ALIKE = 1, 40
+#: Another wrong answer, which a named mistake has to explain, is looked for among so many.
+_ALIKE = 40
 #: So many seconds of the wall clock count as one of work at least: no peer that sleeps goes on for
 #: ever, and no machine on which a tenth of a processor is free ends a run.
 _IDLE = 10.0
@@ -64,37 +63,33 @@ _IDLE = 10.0
 _LONGEST = 0.005
 
 
-@dataclass
 class Session:
-    """The state of a run: answers, findings, and the time that is left."""
+    """The state of a run: its report, the findings so far, and the time that is left."""
 
-    peer: Peer
-    extent: Extent
-    seed: int = 0
-    progress: Progress = lambda stage, count: None
-    allowance: Fraction = ALLOWANCE
-    #: What a baseline knows, asked before all else; and what is found there now, None if right.
-    known: tuple[Ask, ...] = ()
-    again: dict[Ask, Finding | None] = field(default_factory=dict)
-    #: All answers, to repeated questions too; and those that say "unsupported", which none judges.
-    received: int = 0
-    unsupported: int = 0
-    #: Questions not asked, being of a `region` that ran out of time before.
-    skipped: int = 0
-    clusters: Clusters = field(default_factory=Clusters)
-    #: Answers on the grid, and to a baseline's RDP of one part, which are plotted.
-    points: list[Exchange] = field(default_factory=list)
-    #: Answers in the search, which ends where the time for it does.
-    searched: int = 0
-    #: Why the run stopped before all was asked.
-    cut: list[str] = field(default_factory=list)
-    #: The stages that ended before they had asked all.
-    short: list[str] = field(default_factory=list)
-    #: The peer ended, hung or talked nonsense too often to be asked on.
-    gone: bool = False
+    def __init__(
+        self,
+        peer: Peer,
+        extent: Extent,
+        seed: int = 0,
+        progress: Progress = lambda stage, count: None,
+        allowance: Fraction = ALLOWANCE,
+        known: tuple[Ask, ...] = (),
+    ) -> None:
+        """Prepares the report, the clock, the oracle and the judge that all stages share.
 
-    def __post_init__(self) -> None:
-        """Prepares the clock, the oracle and the judge that all stages share."""
+        What a baseline has `known` is asked before all else.
+        """
+        self.peer, self.extent, self.seed, self.progress = peer, extent, seed, progress
+        self.allowance, self.known = allowance, known
+        self.report = Report(
+            self.hello.peer, self.hello.version, peer.command, 0, 0, 0.0, seed, [], peer.incidents,
+            allowance=allowance, per_kind=extent.per_kind, given=extent.seconds,
+        )  # fmt: skip
+        self.clusters = Clusters()
+        #: Answers on the grid, and to a baseline's RDP of one part, which are plotted.
+        self.points: list[Exchange] = []
+        #: The stages that ended before they had asked all.
+        self.short: list[str] = []
         self.clock = self._working()
         self.oracle = Oracle(max(DIGITS, len(str(int(1 / self.allowance))) + 4))
         self.oracle.clock = self.peer.clock = self.clock
@@ -138,12 +133,16 @@ class Session:
             for self._stage, stage in stages.items():
                 self._until_its_end(stage)
         except PeerGoneError as gone:
-            self.cut.append(str(gone))
-            self.gone = True
+            self.report.cut.append(str(gone))
+            self.report.gone = True
         finally:
             self._worker.shutdown(wait=True, cancel_futures=True)
         self._stage = "naming"
         self._until_its_end(lambda: self.clusters.complete(self._completed))
+        if self.short:
+            names, many = ", ".join(self.short), len(self.short)
+            cut = f"{many} stages of the run were" if many > 1 else "One stage of the run was"
+            self.report.cut.append(f"{cut} cut short, because the time was used up: {names}.")
 
     def _completed(self, finding: Finding) -> Finding:
         """Completes a finding with its formula, the form of the numbers, and the runs it counts."""
@@ -163,17 +162,14 @@ class Session:
         known = [ask for ask in self.history.answers if about(ask) == kind and ask != question]
         if question.kind != "rdp" or question.batch:
             return []
-        wrong: list[tuple[Ask, Fraction]] = []
         known.sort(key=lambda ask: (self._is_rounded(ask), -len(ask.expression) - len(ask.at)))
         for ask in known[:_ALIKE]:
             answer = self.history.answers[ask]
             other = self.judge.judge(ask, answer)
             alike = other is not None and other.verdict == finding.verdict
             if alike and answer.finite is not None and len(ask.parts) == len(question.parts):
-                wrong.append((ask, answer.finite))
-            if len(wrong) == _SECOND:
-                break
-        return wrong
+                return [(ask, answer.finite)]
+        return []
 
     def _is_rounded(self, ask: Ask) -> bool:
         """May rounding alone change the digits of the answer by which formulas are told apart?"""
@@ -222,7 +218,7 @@ class Session:
         try:
             for ask in asks:
                 if self._hopeless(ask):
-                    self.skipped += 1
+                    self.report.skipped += 1
                     continue
                 pending.append((ask, self._worker.submit(self.peer.ask, ask)))
                 if len(pending) > _AHEAD:
@@ -238,7 +234,7 @@ class Session:
         self._in_time()
         ask, future = pending.popleft()
         if self._hopeless(ask) and future.cancel():
-            self.skipped += 1
+            self.report.skipped += 1
             return
         counted = self._counted(ask, future)
         for other, waiting in pending:
@@ -253,12 +249,12 @@ class Session:
     def _counted(self, ask: Ask, future: Future[Answer]) -> Exchange:
         """Waits for an answer, counts it, and keeps it in the history; PeerGoneError if it is."""
         answer = future.result()
-        self.received += 1
+        self.report.asked += 1
         self.history.note(ask, answer)
         if answer.late:
             self._hangs[region(ask)] += 1
-        self.unsupported += answer.unsupported is not None
-        self.progress(self._stage, self.received)
+        self.report.unsupported += answer.unsupported is not None
+        self.progress(self._stage, self.report.asked)
         return ask, answer
 
     def _answer_to(self, ask: Ask) -> Answer:
@@ -277,9 +273,9 @@ class Session:
     def _know(self) -> None:
         """Asks what a baseline knows, as far as the peer offers it."""
         for ask, answer in self._stream(filter(self.hello.offers, self.known)):
-            self.again[ask] = self.judge.judge(ask, answer)
+            self.report.again[ask] = self.judge.judge(ask, answer)
             self.points += [(ask, answer)] if ask.kind == "rdp" and len(ask.parts) == 1 else []
-            self.clusters.note(self.again[ask], self._probe)
+            self.clusters.note(self.report.again[ask], self._probe)
 
     def _remembering(self) -> None:
         """Asks near twins in one process, and the same questions backwards in a new one."""
@@ -297,7 +293,7 @@ class Session:
         for ask in mixed[: _MIXED * len(self.composed)]:
             self._judged([ask, *questions.others(ask)])
         for finding in self.history.backwards(chosen[:_BACKWARDS]):
-            self.clusters.note(finding, _nothing)
+            self.clusters.note(finding, lambda ask: None)  # it is about several questions
 
     def _fill_kinds(self) -> None:
         """Asks of every row and kind until `per_kind` are judged, at most three times as many."""
@@ -311,11 +307,11 @@ class Session:
 
     def _search(self) -> None:
         """Asks where training lies."""
-        before = self.received
+        before = self.report.asked
         try:
             self._judged(questions.training(self.hello, self.extent, self.seed))
         finally:
-            self.searched = self.received - before
+            self.report.searched = self.report.asked - before
 
     def _judged(self, asks: Iterable[Ask], kept: list[Exchange] | None = None) -> None:
         """Asks what the peer offers of it, and notes the findings; the answers are `kept`."""
@@ -341,7 +337,9 @@ class Session:
     def _refine(self) -> None:
         """Asks around the worst of each kind, and on the other side of what is not too small."""
         chance = random.Random(self.seed + 3)  # noqa: S311
-        for cluster in self._numeric():
+        kinds = "unsound", "loose", "zero", "negative", "wrong-formula"
+        numeric = [c for c in self.clusters.ranked() if c.worst.verdict in kinds]
+        for cluster in [c for c in numeric if not c.worst.ask.how][:_REFINED]:
             worst = cluster.worst.ask
             self._judged(nearby(worst, chance) for _ in range(self.extent.refinements))
         # What is too large here, or differs, may be too small on the other side.
@@ -354,13 +352,16 @@ class Session:
         first = [defect.worst for defect in defects]
         rest = [c for defect in defects for c in defect.clusters if c is not defect.worst]
         changed = self.history.changed(first[:_STARTS], [*first[_STARTS:], *rest])
-        most = self.received + self.extent.probes
+        most = self.report.asked + self.extent.probes
         for cluster in [*first, *rest][: self.extent.simplified]:
             self._in_time()
-            if self.received >= most:
+            if self.report.asked >= most:
                 break
             if cluster.worst.verdict == "slow":
-                self._confirm_slow(cluster)
+                ask = cluster.worst.ask
+                finding = self.judge.judge(ask, self._answer_to(ask))
+                if finding is None or finding.verdict != "slow":
+                    self.clusters.drop(cluster)  # the machine was busy once
             elif id(cluster) in changed:
                 was, alone = changed[id(cluster)]
                 simple = self.history.inconsistency(cluster.worst, was, alone)
@@ -443,25 +444,6 @@ class Session:
         runs = [(single, self._answer_to(single)) for single in questions.sums(ask)]
         return sum_law(ask, self._answer_to(ask), runs, self.allowance)
 
-    # --- findings
-
-    def _numeric(self) -> list[Cluster]:
-        """The worst kinds that have a number to look around."""
-        kinds = "unsound", "loose", "zero", "negative", "wrong-formula"
-        numeric = [c for c in self.clusters.ranked() if c.worst.verdict in kinds]
-        return [cluster for cluster in numeric if not cluster.worst.ask.how][:_REFINED]
-
-    def _confirm_slow(self, cluster: Cluster) -> None:
-        """Asks again, and drops the cluster if that is not slow: the machine was busy once."""
-        ask = cluster.worst.ask
-        finding = self.judge.judge(ask, self._answer_to(ask))
-        if finding is None or finding.verdict != "slow":
-            self.clusters.drop(cluster)
-
-
-def _nothing(_: Ask) -> None:
-    """The probe of a finding that is about more than one question."""
-
 
 # --- the whole
 
@@ -497,52 +479,17 @@ def verify(
     with Peer(command, timeout) as peer:
         session = Session(peer, extent, seed, progress, allowed, tuple(known(peer.hello.peer)))
         session.run()
-    return Report(
-        peer=peer.hello.peer,
-        version=peer.hello.version,
-        command=peer.command,
-        asked=session.received,
-        unsupported=session.unsupported,
-        seconds=time.monotonic() - begun,
-        worked=session.clock(),
-        seed=seed,
-        clusters=session.clusters.ranked(),
-        incidents=peer.incidents,
-        judged=len(session.judge.judged),
-        answered=len(session.judge.answered),
-        gone=session.gone,
-        allowance=allowed,
-        within_rounding=len(session.judge.within_rounding),
-        worst_within=session.judge.worst_within,
-        skipped=session.skipped,
-        searched=session.searched,
-        again=session.again,
-        undecided=len(session.judge.undecided),
-        kinds=_kinds(session),
-        per_kind=extent.per_kind,
-        cut=[*session.cut, *_cut_short(session.short)],
-        given=extent.seconds,
-        points=_points(session),
-    )
-
-
-def _kinds(session: Session) -> list[Count]:
-    """Counts what was judged of each kind of question: of the rows, then of compositions."""
-    judge = session.judge
-    rows = [judge.count(*kind) for kind in judge.kinds]
-    return rows + [judge.count_composed(kind) for kind in session.composed]
-
-
-def _cut_short(stages: Sequence[str]) -> list[str]:
-    """One sentence about all stages that had too little time."""
-    names, many = ", ".join(stages), len(stages)
-    cut = f"{many} stages of the run were" if many > 1 else "One stage of the run was"
-    return [f"{cut} cut short, because the time was used up: {names}."] if stages else []
-
-
-def _points(session: Session) -> list[PlottedError]:
-    points = (_point(session, ask, answer) for ask, answer in session.points[:_MAX_POINTS])
-    return [point for point in points if point is not None]
+    report, judge = session.report, session.judge
+    report.seconds, report.worked = time.monotonic() - begun, session.clock()
+    report.clusters = session.clusters.ranked()
+    report.answered, report.judged = len(judge.answered), len(judge.judged)
+    report.undecided, report.within_rounding = len(judge.undecided), len(judge.within_rounding)
+    report.worst_within = judge.worst_within
+    report.kinds = [judge.count(*kind) for kind in judge.kinds]
+    report.kinds += [judge.count_composed(kind) for kind in session.composed]
+    points = (_point(session, *exchange) for exchange in session.points[:_MAX_POINTS])
+    report.points = [point for point in points if point is not None]
+    return report
 
 
 def _point(session: Session, ask: Ask, answer: Answer) -> PlottedError | None:
