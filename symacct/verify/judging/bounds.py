@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,23 +45,13 @@ def ends(value: Enclosure) -> tuple[Bound, Bound]:
     They are exact within 2^±4096. Below it the lower end is 0 and a positive upper one 2^−4096;
     above it the lower end is 2^4096 and the upper one ∞.
     """
-    low, high = _exponent(value.lower), _exponent(value.upper)
-    if low is not None and low > _EXPONENT:
-        return _LARGE, float("inf")
-    lower = Fraction(0) if low is None or low < -_EXPONENT else to_fraction(value.lower)
-    if high is None:
-        return lower, Fraction(0)
+    low, high = mpmath.mag(value.lower), mpmath.mag(value.upper)
+    if low > _EXPONENT:
+        return _LARGE, math.inf
+    lower = to_fraction(value.lower) if low >= -_EXPONENT else Fraction(0)
     if high > _EXPONENT:
-        return lower, float("inf")
-    return lower, _SMALL if high < -_EXPONENT else to_fraction(value.upper)
-
-
-def _exponent(x: mpmath.mpf) -> float | None:
-    """The e with 2^{e−1} <= |x| < 2^e; None for 0, ∞ for ∞."""
-    _, mantissa, power, bits = x._mpf_
-    if mantissa:
-        return float(power + bits)
-    return float("inf") if power else None
+        return lower, math.inf
+    return lower, _SMALL if -math.inf < high < -_EXPONENT else to_fraction(value.upper)
 
 
 def nearest_float32(x: Fraction) -> Fraction | None:

@@ -110,14 +110,12 @@ class Oracle:
             with warnings.catch_warnings(), deadline.within(min(left, self.longest)):
                 # Of an order grid that is ours, not the peer's.
                 warnings.simplefilter("ignore", OrderGridWarning)
-                return self._method(what)(*question, **how)
+                method = _OTHERS.get(what) or getattr(self.accountant, what)
+                return method(*question, **how)
         except OutOfTimeError:
             if left <= self.longest or self.clock() >= self.until:
                 raise
             raise LimitError(f"{what}: found more than {self.longest:g} s of work") from None
-
-    def _method(self, what: str) -> Callable[..., Any]:
-        return _OTHERS[what] if what in _OTHERS else getattr(self.accountant, what)
 
     def known(self, ask: Ask) -> Truth | None:
         """What `truth` answered before; None, without any work, if it was not asked."""
@@ -140,7 +138,10 @@ class Oracle:
         if ask.kind == "advantage":
             return self._truth(_of_delta(ask))
         if ask.kind in BUDGETED:
-            return self._just_enough(ask)
+            # What is just enough by the profile, or else by the conversion.
+            with contextlib.suppress(SymacctError):
+                return self._calibrated(ask, "exact", None)
+            return self.by_method(ask, "improved", None)
         if Fraction(ask.at) < 0:
             return _reflected(ask, self._truth(_mirrored(ask)))
         if (known := self._profile(ask)) is not None:
@@ -153,12 +154,6 @@ class Oracle:
         low, high = ends(enclosure)
         exactly = enclosure.claim.kind is Kind.EXACT
         return Truth(low if exactly else Fraction(0), high, exactly)
-
-    def _just_enough(self, ask: Ask) -> Truth:
-        """Noise, a rate or runs that is just enough by the profile, or else by the conversion."""
-        with contextlib.suppress(SymacctError):
-            return self._calibrated(ask, "exact", None)
-        return self.by_method(ask, "improved", None)
 
     def overspent(self, ask: Ask, value: Fraction, allowance: Fraction) -> bool:
         """Is ε > within (1 + allowance) proved of this noise, rate or number of runs?"""
@@ -351,17 +346,7 @@ def readings(ask: Ask) -> list[Ask]:
         at=ask.at and _nearest(ask.at),
         within=ask.within and _nearest(ask.within),
     )
-    same = all(
-        Fraction(a) == Fraction(b)
-        for a, b in zip(_numbers(exactly), _numbers(as_floats), strict=True)
-    )
-    return [exactly] if same else [exactly, as_floats]
-
-
-def _numbers(ask: Ask) -> list[str]:
-    """Lists the texts of all numbers that may be rounded, in a fixed order."""
-    texts = filter(None, (ask.at, ask.within))
-    return [*texts, *(text for part in ask.parts for text in part.numbers)]
+    return [exactly] if as_floats == exactly else [exactly, as_floats]
 
 
 def _as_floats(part: AskedPart) -> AskedPart:
@@ -373,8 +358,9 @@ def _as_floats(part: AskedPart) -> AskedPart:
 
 @functools.cache
 def _nearest(text: str) -> str:
-    """The float64 nearest to a number, as the exact text of a fraction."""
-    return str(Fraction(float(Fraction(text))))
+    """The float64 nearest to a number, as the text itself if it is one, or as a fraction."""
+    nearest = Fraction(float(Fraction(text)))
+    return text if nearest == Fraction(text) else str(nearest)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -403,9 +389,7 @@ def _mechanism(part: AskedPart) -> Node:
 def node(ask: Ask) -> Node:
     """The composition asked about, with an open symbol for a noise, rate or number of runs."""
     relation = relation_of(ask)
-    return Compose(*(_count(part) * step(part, relation, ask.group) for part in ask.parts))
-
-
-def _count(part: AskedPart) -> Any:
-    """The number of runs; an open symbol in the place of the 0 that asks for it."""
-    return part.count or sympy.Symbol(_COUNT, integer=True, positive=True)
+    unknown = sympy.Symbol(_COUNT, integer=True, positive=True)
+    return Compose(
+        *((part.count or unknown) * step(part, relation, ask.group) for part in ask.parts)
+    )

@@ -197,12 +197,6 @@ class Count:
     refused: bool = False
 
 
-def _declined(ask: Ask, answer: Answer) -> bool:
-    """Is it an error or ∞, in time, at the end of what may be asked? That claims nothing."""
-    nothing = answer.error is not None or answer.value == math.inf
-    return nothing and not answer.late and ask.is_at_an_end
-
-
 def _is_about(ask: Ask, row: Support, kind: str) -> bool:
     """Is it about one part, of this kind and of the row's mechanism, sampling and adjacency?"""
     (part, *more) = ask.parts
@@ -234,7 +228,9 @@ class Judge:
 
         A late answer is slow, unless its number is a finding; any other error is an exception.
         """
-        if answer.unsupported is not None or _declined(ask, answer):
+        # An error or ∞, in time, at the end of what may be asked claims nothing.
+        nothing = (answer.error is not None or answer.value == math.inf) and not answer.late
+        if answer.unsupported is not None or (nothing and ask.is_at_an_end):
             self.refused.add(ask)
             return None
         content = answer.error if answer.value is None else answer.value
@@ -379,7 +375,11 @@ class Judge:
         if case.ask.kind in CONVERTED:
             return self._against_conversion(case)
         if case.below_upper and not case.truth.exact:
-            return self._between(case)
+            # Between the bounds the theorem that it claims decides, if anything.
+            finding = self._not_as_claimed(case)
+            if finding is None:
+                self.undecided.add((case.ask, case.value))
+            return finding
         return self._above(case)
 
     def _below(self, case: _Case) -> Finding | None:
@@ -402,13 +402,6 @@ class Judge:
                 self.undecided.add((case.ask, value))  # ε need not fall with discrete noise
                 return None
         return case.finding(verdict, lower, below=True, note=note)
-
-    def _between(self, case: _Case) -> Finding | None:
-        """Judges a value between the bounds by the theorem it claims; else it is undecided."""
-        finding = self._not_as_claimed(case)
-        if finding is None:
-            self.undecided.add((case.ask, case.value))
-        return finding
 
     def _above(self, case: _Case) -> Finding | None:
         """Judges a value above the truth as loose, unless it is that of the theorem it claims."""
