@@ -12,12 +12,16 @@ The noise is over the sensitivity.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).with_name("shared")))
 import line_protocol as line
+
+with contextlib.suppress(ImportError):  # the hello says what is missing
+    from dp_accounting import dp_event as e
 
 IMPORTS = [
     "import numpy as np",
@@ -40,8 +44,6 @@ MOST_REPEATS = 2000  # events composed one by one: more is unsupported, as it ta
 
 def base_event(part, how):
     """Builds the event of the mechanism itself, before sampling."""
-    from dp_accounting import dp_event as e
-
     kind = part["mechanism"]
     if kind == "Gaussian":
         return gaussian(part, how)
@@ -57,8 +59,6 @@ def base_event(part, how):
 
 def gaussian(part, how):
     """Noise σ; in a sample whose types are asked about, four of noise 2σ, which is the same."""
-    from dp_accounting import dp_event as e
-
     sigma = line.number(part, "sigma", how)
     if part["sampling"] == "none" or "numbers" not in how:
         return e.GaussianDpEvent(sigma)
@@ -67,8 +67,6 @@ def gaussian(part, how):
 
 def run(part, how):
     """The event of one run of a part, sampled."""
-    from dp_accounting import dp_event as e
-
     event = base_event(part, how)
     if part["sampling"] == "poisson":
         return e.PoissonSampledDpEvent(line.number(part, "gamma", how), event)
@@ -79,8 +77,6 @@ def run(part, how):
 
 def counted(part, how):
     """Builds a part with its count as one event."""
-    from dp_accounting import dp_event as e
-
     event, count = run(part, how), part["count"]
     if count == 1:
         return event
@@ -97,8 +93,6 @@ def counted(part, how):
 
 def calls(ask):
     """Lists (event, count) as they are given to compose(), call by call."""
-    from dp_accounting import dp_event as e
-
     how, parts = ask["how"], line.parts_of(ask)
     way = how.get("nesting", "flat")
     if how.get("count") == "split" or (len(parts) == 1 and not {"count", "sharing"} & set(how)):

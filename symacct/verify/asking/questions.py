@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import count, islice, product, zip_longest
+from itertools import count, groupby, islice, product, zip_longest
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from symacct.kernel.answer import exact_decimal
@@ -104,18 +105,11 @@ def points(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     """RDP of each row's `grid`, shuffled by parts, rows in turn: a short run has met them all."""
     chance = random.Random(seed)  # noqa: S311  # the same seed asks the same questions
     rows = [row for row in hello.supports if "rdp" in row.asks]
-    sweeps = [_sweeps(list(grid(row, extent)), chance) for row in rows]
+    by_parts = attrgetter("parts")  # asks of the same parts together: their curve is remembered
+    sweeps = [[[*asks] for _, asks in groupby(grid(row, extent), by_parts)] for row in rows]
+    for sweep in sweeps:
+        chance.shuffle(sweep)
     yield from islice((ask for sweep in in_turn(sweeps) for ask in sweep), extent.points)
-
-
-def _sweeps(asks: list[Ask], chance: random.Random) -> list[list[Ask]]:
-    """Asks of the same parts together (their curve is remembered), the parts in random order."""
-    groups: dict[tuple[AskedPart, ...], list[Ask]] = {}
-    for ask in asks:
-        groups.setdefault(ask.parts, []).append(ask)
-    order = list(groups.values())
-    chance.shuffle(order)
-    return order
 
 
 def in_turn(lists: list[list[_T]]) -> Iterator[_T]:
@@ -157,16 +151,11 @@ def random_order(row: Support, chance: random.Random) -> str:
     most = cap if row.max_order is None else min(cap, math.floor(row.max_order))
     if row.orders == "integer" or (chance.random() < 0.5 and lowest <= most):
         most = max(lowest, most)
-        return str(min(most, max(lowest, round(float(_log_uniform(chance, 2, most))))))
-    drawn = str(1 + Decimal(_log_uniform(chance, 1e-8, max(1, most - 1))))
+        return str(min(most, max(lowest, round(float(short(log_uniform(2, most, chance)))))))
+    drawn = str(1 + Decimal(short(log_uniform(1e-8, max(1, most - 1), chance))))
     inside = max(Fraction(drawn), row.min_order)
     inside = inside if row.max_order is None else min(inside, row.max_order)
     return drawn if inside == Fraction(drawn) else str(inside)
-
-
-def _log_uniform(chance: random.Random, low: float, high: float) -> str:
-    """Draws a number between low > 0 and high, log-uniformly, as text of four digits."""
-    return short(log_uniform(low, high, chance))
 
 
 def log_uniform(low: float, high: float, chance: random.Random) -> float:
@@ -198,13 +187,13 @@ def typical(
     Runs over (noise/rate)² are at most `loss`; an ε that is given is about the run's at the δ.
     """
     kind = kind or chance.choice(row.ends)
-    value = _log_uniform(chance, *VALUES[row.mechanism].typical)
-    gamma = None if row.sampling == "none" else _log_uniform(chance, *TYPICAL_RATES)
+    value = short(log_uniform(*VALUES[row.mechanism].typical, chance))
+    gamma = None if row.sampling == "none" else short(log_uniform(*TYPICAL_RATES, chance))
     spread = float(value) / float(gamma or 1) if row.mechanism in SCALED else 1
-    drawn = float(_log_uniform(chance, *TYPICAL_RUNS))
+    drawn = float(short(log_uniform(*TYPICAL_RUNS, chance)))
     most = loss or (_MOST_LOSS if "rdp" in row.asks else _LITTLE_LOSS)
     runs = max(1, round(min(drawn, most * spread**2)))
-    delta = _log_uniform(chance, *TYPICAL_DELTAS)
+    delta = short(log_uniform(*TYPICAL_DELTAS, chance))
     about = epsilon_of_zcdp(runs / (2 * spread**2), delta)
     part = part_of(row, _values(row, value), gamma, runs)
     if kind in BUDGETED:

@@ -361,27 +361,25 @@ def _runs(ask: Ask) -> Iterator[_Axis]:
     """The number of runs of a question of one part as an axis; none where it is asked for."""
     (part,) = ask.parts
     if part.count:
-
-        def moved(text: str) -> Ask:
-            return replace(ask, parts=(replace(part, count=int(text)),))
-
-        most = Fraction(_MOST_RUNS + 1)
-        yield _Axis("runs", Fraction(part.count), moved, Fraction(0), most, True)
+        yield _Axis(
+            "runs",
+            Fraction(part.count),
+            lambda text: ask.with_part(0, replace(part, count=int(text))),
+            Fraction(0),
+            Fraction(_MOST_RUNS + 1),
+            True,
+        )
 
 
 def _axes(ask: Ask) -> Iterator[_Axis]:
     """Lists the noise, the Poisson rate and the order of a question of one part as axes."""
     (part,) = ask.parts
-
-    def with_part(**changes: object) -> Ask:
-        return replace(ask, parts=(replace(part, **changes),))  # type: ignore[arg-type]
-
     for name, value in part.parameters[:1]:
         most = (Fraction(1, 2), Fraction(1)) if name == "p" else (Fraction(0), Fraction(10**9))
         yield _Axis(name, Fraction(value), lambda x: ask.with_part(0, part.valued(x)), *most)
     if part.gamma is not None and part.sampling == "poisson":
-        rate = Fraction(part.gamma)
-        yield _Axis("γ", rate, lambda text: with_part(gamma=text), Fraction(0), Fraction(1))
+        rate, limits = Fraction(part.gamma), (Fraction(0), Fraction(1))
+        yield _Axis("γ", rate, lambda x: ask.with_part(0, replace(part, gamma=x)), *limits)
     if ask.kind == "rdp" and not ask.batch:
         order = Fraction(ask.at)
         whole = order.denominator == 1

@@ -38,16 +38,12 @@ class Adapter:
     @property
     def requirements(self) -> tuple[str, ...]:
         """What pip has to install for it, as the script's head lists it; else its name."""
-        return tuple(self._metadata.get("dependencies", [self.name]))
+        return tuple(_metadata(self.script).get("dependencies", [self.name]))
 
     @property
     def without_dependencies(self) -> bool:
         """Are the requirements all that is needed, whatever the packages themselves ask for?"""
-        return bool(_settings(self._metadata).get("no-deps"))
-
-    @property
-    def _metadata(self) -> dict[str, Any]:
-        return _metadata(self.script)
+        return bool(_settings(_metadata(self.script)).get("no-deps"))
 
     def command(self, python: str) -> list[str]:
         """The words that run it in an interpreter, isolated: it imports neither us nor itself."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import math
 import os
 import re
@@ -87,30 +86,13 @@ HAS_PROC = Path("/proc/self/stat").exists()
 
 def processor_seconds(pid: int) -> float | None:
     """Processor seconds of a process and its ended children; None if it is gone, or no /proc."""
-    row = _contents(f"/proc/{pid}/stat")
-    if row is None:
-        return None
-    # After the name, which may hold anything: its own and its children's, user and system.
-    ticks = row.rpartition(")")[2].split()[11:15]
-    return sum(map(int, ticks)) / _ticks()
-
-
-def _contents(path: str) -> str | None:
-    """The first 4096 bytes of a file of /proc; None if it cannot be read."""
     try:
-        file = os.open(path, os.O_RDONLY)
-        try:
-            return os.read(file, 4096).decode(errors="replace")
-        finally:
-            os.close(file)
+        row = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
-
-
-@functools.cache
-def _ticks() -> int:
-    """The units of /proc's times in a second."""
-    return os.sysconf("SC_CLK_TCK")
+    # After the name, which may hold anything: its own and its children's, user and system.
+    ticks = row.rpartition(b")")[2].split()[11:15]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 # --- the process
@@ -214,7 +196,11 @@ class Peer:
         self._number += 1
         spent = self._stopwatch()
         try:
-            row = self._exchange(ask.line(self._number), self._number, lambda: self._is_late(spent))
+            row = self._exchange(
+                ask.line(self._number),
+                self._number,
+                lambda: spent() >= self.timeout or self.clock() >= self.until,
+            )
         except TimeoutError:
             seconds = spent()
             self._kill()
@@ -261,9 +247,6 @@ class Peer:
         busy, wall = self.busy, time.monotonic()
         return lambda: max(self.busy - busy, (time.monotonic() - wall) / IDLE)
 
-    def _is_late(self, spent: Callable[[], float]) -> bool:
-        return spent() >= self.timeout or self.clock() >= self.until
-
     def fresh(self) -> None:
         """Kills the child; the next question starts a new one, that knows nothing asked before."""
         self._kill()
@@ -298,14 +281,14 @@ class Peer:
         self._stderr = b""
         self._starting = time.monotonic()
         try:
-            return self._greeted()
+            return self._greet()
         finally:
             with self._times:
                 self._before = self._used()
                 self._starts, self._starting = self.starts, None
 
-    def _greeted(self) -> Hello:
-        """Starts the process and reads its hello; PeerError where it cannot be run."""
+    def _greet(self) -> Hello:
+        """Starts the child and reads its hello, or raises PeerError with what came in its place."""
         try:
             self._child = _Child.start(self.command)
         except OSError as error:
@@ -313,10 +296,6 @@ class Peer:
                 f"peer command: found {echo(self.command[0])}, which cannot be run "
                 f"({reason(error)}); needed a program that exists and may be executed"
             ) from None
-        return self._greet()
-
-    def _greet(self) -> Hello:
-        """Reads the hello of the child, or raises PeerError with what came in its place."""
         begun = time.monotonic()
         try:
             row = self._exchange(

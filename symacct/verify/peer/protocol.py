@@ -91,7 +91,6 @@ class AskedPart:
     @property
     def numbers(self) -> list[str]:
         """The texts of the parameters, the sensitivity and γ: no counts, no strategy."""
-        #: The values of a batch of orders, one for each; `value` is that of the order asked `at`.
         values = (text for _, text in self.parameters)
         return [*values, self.sensitivity, *filter(None, [self.gamma])]
 

@@ -45,16 +45,8 @@ _BEGINS = re.compile(rb'\{\s*"id"\s*:')
 _REPRODUCE = (60, 2000)  # the most lines, and characters of one; what is more is cut
 #: The fields that an answer may have: any other makes it a bad one.
 _ANSWER = {
-    "id",
-    "value",
-    "values",
-    "error",
-    "unsupported",
-    "claims",
-    "alpha",
-    "reproduce",
-    "seconds",
-}
+    "id", "value", "values", "error", "unsupported", "claims", "alpha", "reproduce", "seconds",
+}  # fmt: skip
 
 
 class ProtocolError(SymacctError):
@@ -181,16 +173,12 @@ def read_hello(row: Row) -> Hello:
             "or --install"
         )
     try:
-        return _hello(row)
+        given = _read({key: value for key, value in row.items() if key != "id"}, _HELLO)
+        return Hello(**{"version": "unknown", **given})
     except ProtocolError as error:
         raise ProtocolError(
             f"the peer's hello: {error}", remedy="see docs/verification.md"
         ) from None
-
-
-def _hello(row: Row) -> Hello:
-    given = _read({key: value for key, value in row.items() if key != "id"}, _HELLO)
-    return Hello(**{"version": "unknown", **given})
 
 
 def _support(item: object) -> Support:

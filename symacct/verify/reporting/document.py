@@ -66,8 +66,10 @@ def sentences(defect: Defect) -> list[str]:
         f"The question: what is {_question(finding.ask)}?",
         " ".join((_answered(finding), *_true(finding), *_off(finding))),
         _risk(finding),
-        *_where(finding),
     ]
+    if finding.verdict not in ("slow", "exception"):  # whose notes are in the answer
+        notes = filter(None, finding.note.split("; "))
+        lines += [f"{x[0].upper() if x[0].isascii() else x[0]}{x[1:]}." for x in notes]
     cause = _cause(defect)
     if cause:
         lines.append(f"Likely cause: {cause}.")
@@ -121,14 +123,10 @@ def _true(finding: Finding) -> list[str]:
         return [f"The truth is {low}."]
     if truth.exact or finding.verdict != "loose":
         return [f"The truth lies between {low} and {high}."]
-    best = "the best by Rényi orders is" if _is_by_orders(finding) else "it is proved to be at most"
+    # Of these the best of all Rényi orders is the measure, though the exact profile may prove less.
+    by_orders = finding.ask.kind in CONVERTED and finding.ask.kind not in LARGEST
+    best = "the best by Rényi orders is" if by_orders else "it is proved to be at most"
     return [f"The truth is at least {low}, and {best} {high}."]
-
-
-def _is_by_orders(finding: Finding) -> bool:
-    """Is it held against the best of all Rényi orders? The exact profile may prove less."""
-    kind = finding.ask.kind
-    return kind in CONVERTED and kind not in LARGEST and finding.verdict == "loose"
 
 
 def _off(finding: Finding) -> list[str]:
@@ -163,16 +161,6 @@ def _risk(finding: Finding) -> str:
     if finding.answer.finite is None:
         return "No user is at risk by a wrong number, as the peer gives no number to use."
     return "This answer puts no user at risk by itself, but other answers of the code may."
-
-
-def _where(finding: Finding) -> list[str]:
-    """The notes on a finding as sentences; errors and seconds are in the answer."""
-    if not finding.note or finding.verdict in ("slow", "exception"):
-        return []
-    return [
-        f"{note[0].upper() if note[0].isascii() else note[0]}{note[1:]}."
-        for note in finding.note.split("; ")
-    ]
 
 
 def _cause(defect: Defect) -> str:
@@ -285,18 +273,13 @@ def document(judgement: Judgement) -> ReportDocument:
         )
         for defect in report.defects
     )
-    lines = (*_overview(report), judgement.against_the_baseline)
+    skipped = f"{report.skipped:,} questions were not asked: their kind ran out of time twice."
+    lines = [_questions_line(report), *([skipped] if report.skipped else []), *report.cut]
+    lines += [*report.incidents.quotes, judgement.against_the_baseline]
     overview = tuple(filter(None, lines))
     return ReportDocument(
         report, overview, tuple(sections), judgement.unanswered, judgement.conclusion
     )
-
-
-def _overview(report: Report) -> list[str]:
-    """What was asked in which time, what was left out, and what was odd about the peer."""
-    skipped = f"{report.skipped:,} questions were not asked: their kind ran out of time twice."
-    left_out = [skipped] if report.skipped else []
-    return [_questions_line(report), *left_out, *report.cut, *report.incidents.quotes]
 
 
 def _questions_line(report: Report) -> str:
