@@ -16,7 +16,7 @@ from typing import Any
 
 from symacct.kernel import parameters
 from symacct.kernel.accountant import Accountant
-from symacct.kernel.answer import Guarantee, nearest_float
+from symacct.kernel.answer import nearest_float
 from symacct.kernel.claims import Kind
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import DomainError, SymacctError, echo
@@ -192,7 +192,10 @@ def _truth(
         lower = ask(m, x, conversion)
         if lower.optimal:
             return ends(lower.asked)
-    return _lower_end(accountant, m, what, x), min(ends(ask(m, x).asked)[1], _upper_end(ask, m, x))
+    lower_of = accountant.lower_epsilon if what == "epsilon" else accountant.lower_delta
+    low = _end_or(Fraction(0), lambda: ends(lower_of(m, x, _PROFILE_DIGITS))[0])
+    exactly = _end_or(math.inf, lambda: ends(ask(m, x, "exact", digits=_PROFILE_DIGITS).asked)[1])
+    return low, min(ends(ask(m, x).asked)[1], exactly)
 
 
 def _renyi(accountant: Accountant, m: Node, alpha: Fraction) -> tuple[Bound, Bound]:
@@ -203,30 +206,15 @@ def _renyi(accountant: Accountant, m: Node, alpha: Fraction) -> tuple[Bound, Bou
         return low, high
     if value.claim.kind is Kind.LOWER:
         return low, math.inf
+    return _end_or(Fraction(0), lambda: ends(accountant.lower_bound(m, alpha))[0]), high
+
+
+def _end_or(unknown: Bound, end: Callable[[], Bound]) -> Bound:
+    """Computes an end of a truth; `unknown` where nothing is known of it."""
     try:
-        return ends(accountant.lower_bound(m, alpha))[0], high
+        return end()
     except SymacctError:
-        return Fraction(0), high
-
-
-def _upper_end(ask: Callable[..., Guarantee], m: Node, x: Fraction) -> Bound:
-    """Computes the upper end of the exact profile; ∞ where it is not known."""
-    try:
-        return ends(ask(m, x, "exact", digits=_PROFILE_DIGITS).asked)[1]
-    except SymacctError:
-        return math.inf
-
-
-def _lower_end(accountant: Accountant, m: Node, what: str, x: Fraction) -> Bound:
-    """Computes the lower end of the exact profile, or of what post-processing leaves of it.
-
-    It is 0 where nothing is known.
-    """
-    ask = accountant.lower_epsilon if what == "epsilon" else accountant.lower_delta
-    try:
-        return ends(ask(m, x, _PROFILE_DIGITS))[0]
-    except SymacctError:
-        return Fraction(0)
+        return unknown
 
 
 def _undecided(value: float, truth: tuple[Bound, Bound], share: Fraction, most: Fraction) -> bool:
