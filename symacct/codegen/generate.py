@@ -62,6 +62,8 @@ _MEASURED_DIGITS = (15, 50)
 _FEWER_POINTS = 5
 #: Every language takes such a name: letters, digits, and single underscores between them.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
+#: A name has at most so many characters, which C99 tells apart. A longer one is replaced.
+_LONGEST_NAME = 31
 #: These names stand for something else in the code, so a parameter of such a name is renamed.
 _INTERNAL_NAMES = re.compile(
     r"(alpha|x|last|top|total|weight|scale|value|known|mpf?|np|[a-z]+_\d+)$"
@@ -277,18 +279,14 @@ def _names(m: Node) -> dict[sympy.Symbol, str]:
     Another one is arg_1, arg_2 and so on, by its place among the sorted symbols.
     """
     names: dict[sympy.Symbol, str] = {}
+    reserved = {word for target in TARGETS.values() for word in target.words.split()}
     for symbol in sorted(m.free_symbols, key=lambda s: (s.name, repr(s))):
         name = symbol.name
-        if _INTERNAL_NAMES.match(name) or not _is_name(name) or name in names.values():
+        taken = _INTERNAL_NAMES.match(name) or name in reserved or name in names.values()
+        if taken or not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
             name = f"arg_{len(names) + 1}"
         names[symbol] = name
     return names
-
-
-def _is_name(name: str) -> bool:
-    """Does every language take the name: at most 31 characters, and no word of its own?"""
-    reserved = any(name in target.words.split() for target in TARGETS.values())
-    return _NAME.fullmatch(name) is not None and not reserved and len(name) <= 31
 
 
 def _chosen(

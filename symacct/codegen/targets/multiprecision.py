@@ -14,12 +14,8 @@ from symacct.codegen.writer import (
     Facts,
     Loop,
     Scope,
-    comment,
     conditions,
     indented,
-    joined,
-    needed,
-    python_functions,
 )
 from symacct.kernel.exact import text
 
@@ -37,46 +33,42 @@ class MpmathWriter(PythonWriter):
     digits = True
     nan = "mp.nan"
     infinity = "mp.inf"
+    imports = "from mpmath import mp"
+    runtime = "digits.py"
+    margin = "1 {sign} mpf(10) ** (2 - mp.dps)", "the margin above"
     entry = "{table}()[int({index})]"
 
-    @classmethod
-    def document(cls, program: Any, facts: Facts) -> str:
-        """Write the module for mpmath."""
-        writer = cls(program)
-        curves = writer.curves()
-        tables = [_lazy_table(writer, name, entries) for name, entries in program.tables.items()]
-        writer.used |= {"at_precision"} if tables else set()
-        required = conditions(writer, program.conditions)
-        taken = ", ".join(["alpha", *writer.arguments])
-        reads = ", ".join(f"mp.convert({name})" for name in ["alpha", *writer.arguments])
-        answer = f"""def epsilon({taken}):
+    def settings(self, program: Any, facts: Facts) -> str:
+        """Write the lines below the import, with what the runtime keeps of differences."""
+        known = "known_differences, known_moments = {}, {}\n"
+        known = known if "log_difference" in self.used else ""
+        return f"mpf = mp.mpf\n{known}MAX_ORDER = {facts.max_order}"
+
+    def tables(self, program: Any) -> list[str]:
+        """Write each table as a function that computes it once for each precision."""
+        tables = []
+        for name, entries in program.tables.items():
+            scope = Scope()
+            values = [f"{self.text(entry, scope)}," for entry in entries]
+            lines = ["return (", *indented(values), ")"]
+            tables.append(f"@at_precision\n{self.define(name, [], lines)}")
+            self.used.add("at_precision")
+        return tables
+
+    def answer(self, main: str, taken: str) -> str:
+        """Write the body of the function that users call; ValueError outside of the domain."""
+        required = conditions(self, self.program.conditions)
+        reads = ", ".join(f"mp.convert({name})" for name in ["alpha", *self.arguments])
+        return f"""\
     \"\"\"epsilon at the Renyi order alpha, to mp.dps digits; ValueError outside the domain.\"\"\"
     with mp.workdps(mp.dps + {GUARD_DIGITS}):
         {taken} = {reads}
         value = mp.nan
         if (1 <= alpha <= MAX_ORDER or alpha == mp.inf){required}:
-            value = {program.main}({taken})
+            value = {main}({taken})
     if mp.isnan(value):
         raise ValueError(f"epsilon has no value at order {{alpha}}: see the domain above")
     return +value"""
-        known = (
-            "known_differences, known_moments = {}, {}\n" if "log_difference" in writer.used else ""
-        )
-        side = f"""def epsilon_with_margin({taken}):
-    \"\"\"epsilon moved to the sound side by the margin above: measured, no bound.\"\"\"
-    return epsilon({taken}) * (1 {facts.sign} mpf(10) ** (2 - mp.dps))"""
-        parts = [
-            comment(facts.lines),
-            "from mpmath import mp",
-            "mpf = mp.mpf\n" + known + f"MAX_ORDER = {facts.max_order}",
-            *needed(python_functions("digits.py"), writer.used),
-            *tables,
-            *writer.helpers,
-            *curves,
-            answer,
-            side,
-        ]
-        return joined(parts)
 
     def number(self, value: Fraction | float) -> tuple[str, int]:
         """Write a fraction as a quotient of mpf, and how tightly that binds."""
@@ -119,11 +111,3 @@ class MpmathWriter(PythonWriter):
         pieces, value = self.text(e.pieces, scope), self.text(e.log_term, scope)
         line = f"return log_integral(lambda {e.index.name}: {value}, {pieces})"
         return self.define(name, self.parameters(e), [line])
-
-
-def _lazy_table(writer: MpmathWriter, name: str, entries: tuple[Any, ...]) -> str:
-    """Write a table as a function that computes it once for each precision."""
-    scope = Scope()
-    values = [f"{writer.text(entry, scope)}," for entry in entries]
-    lines = ["return (", *indented(values), ")"]
-    return f"@at_precision\n{writer.define(name, [], lines)}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import keyword
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from symacct.codegen.constants import FloatProgram
-from symacct.codegen.trace import Function
+from symacct.codegen.trace import Function, Program
 from symacct.codegen.writer import (
     Facts,
     Loop,
@@ -35,28 +35,39 @@ class PythonWriter(Writer):
     imports = "import math"
     runtime = "plain.py"
     table = "{name} = (", ")"
+    #: What a value is multiplied by to be on the sound side, and how that is called.
+    margin = "1.0 {sign} MARGIN", "MARGIN"
 
     @classmethod
-    def document(cls, program: FloatProgram, facts: Facts) -> str:
+    def document(cls, program: Any, facts: Facts) -> str:
         """Write the module."""
-        writer = cls(program.program)
-        curves = writer.curves()
+        traced: Program = program.program if isinstance(program, FloatProgram) else program
+        writer, (margin, words) = cls(traced), cls.margin
+        curves, tables = writer.curves(), writer.tables(program)
         taken = ", ".join(["alpha", *writer.arguments])
-        numbers = float_constants(program, "{name} = {value!r}", "  # {text}")
         parts = [
             comment(facts.lines),
             cls.imports,
-            f"MARGIN = {facts.margin}\nMAX_ORDER = {float(facts.max_order)!r}{numbers}",
-            *float_tables(writer, program, *cls.table),
+            writer.settings(program, facts),
             *needed(python_functions(cls.runtime), writer.used),
+            *tables,
             *writer.helpers,
             *curves,
-            f"def epsilon({taken}):\n" + writer.answer(program.program.main, taken),
+            f"def epsilon({taken}):\n" + writer.answer(traced.main, taken),
             f"def epsilon_with_margin({taken}):\n"
-            '    """epsilon moved to the sound side by MARGIN: measured, no bound."""\n'
-            f"    return epsilon({taken}) * (1.0 {facts.sign} MARGIN)",
+            f'    """epsilon moved to the sound side by {words}: measured, no bound."""\n'
+            f"    return epsilon({taken}) * ({margin.format(sign=facts.sign)})",
         ]
         return joined(parts)
+
+    def settings(self, program: Any, facts: Facts) -> str:
+        """Write the lines of numbers below the imports."""
+        numbers = float_constants(program, "{name} = {value!r}", "  # {text}")
+        return f"MARGIN = {facts.margin}\nMAX_ORDER = {float(facts.max_order)!r}{numbers}"
+
+    def tables(self, program: Any) -> list[str]:
+        """Write each table of constants."""
+        return float_tables(self, program, *self.table)
 
     def answer(self, main: str, taken: str) -> str:
         """Write the body of the function that users call; ValueError outside of the domain."""
