@@ -120,8 +120,13 @@ def repeated(count: object, run: str) -> str:
 
 def composed(runs: list[str]) -> str:
     """Compose terms, at least one, that are run one after the other."""
-    *others, last = runs
-    return "".join(f"(Compose {run} " for run in others) + last + ")" * len(others)
+    return nested("(Compose {} ", runs)
+
+
+def nested(head: str, texts: list[str]) -> str:
+    """Write f(x, f(y, z)) of texts x, y, z, where `head` writes f of its first argument."""
+    *others, last = texts
+    return "".join(map(head.format, others)) + last + ")" * len(others)
 
 
 def real(x: Exact) -> str:
@@ -438,16 +443,13 @@ def _real(spending: Spending) -> str:
         totals.append(f"cost_{i}" if count == 1 else f"{count} * cost_{i}")
         proofs.append(f"costs_{i}" if count == 1 else f"(costs_times _ {count} _ _ costs_{i})")
     names = range(1, len(texts))
-    *others, last = proofs
-    combined = "".join(f"(costs_compose _ _ _ _ _ {text} " for text in others) + last
-    *sums, final = totals
     texts.append(
         _AT_REAL_ORDER.format(
             expression=composed(
                 [repeated(count, f"part_{i}") for i, (count, _) in enumerate(spending.terms, 1)]
             ),
-            total="".join(f"{text} + (" for text in sums) + final + ")" * len(sums),
-            proof=combined + ")" * len(others),
+            total=nested("{} + (", totals),
+            proof=nested("(costs_compose _ _ _ _ _ {} ", proofs),
             unfolded=", ".join(f"cost_{i}" for i in names),
             parts=", ".join(f"part_{i}" for i in names),
             conversion=spending.conversion,
@@ -540,7 +542,10 @@ def coq(guarantee: Guarantee, digits: int = 6) -> str:
         raise none_yet(f"the {guarantee.conversion} conversion", "needed improved or classic")
     if best in (1, INFINITY):
         raise none_yet(f"the order {best}", "needed one between 1 and ∞, as with orders 2, 3, 4")
-    epsilon, delta = (_claimed(x, digits) for x in (guarantee.epsilon, guarantee.delta))
+    epsilon, delta = (
+        Fraction(x.rounded_up(digits) if isinstance(x, Enclosure) else x)
+        for x in (guarantee.epsilon, guarantee.delta)
+    )
     if not (0 < delta < 1 and epsilon > 0):
         raise none_yet(f"epsilon={epsilon} and delta={delta}", "needed 0 < delta < 1, epsilon > 0")
     parts = terms(mechanism)
@@ -553,7 +558,3 @@ def coq(guarantee: Guarantee, digits: int = 6) -> str:
         f"needed whole orders up to {LONGEST_SUM} where a sample's curve is a sum, as "
         "with orders 2, 3, … and by S22-POISSON",
     )
-
-
-def _claimed(x: Enclosure | Fraction, digits: int) -> Fraction:
-    return Fraction(x.rounded_up(digits)) if isinstance(x, Enclosure) else Fraction(x)
