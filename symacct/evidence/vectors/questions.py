@@ -119,11 +119,29 @@ def question_of(part: Drawn, relation: str, **target: Any) -> Drawn:
     return {"parts": [part], "relation": relation, **target}
 
 
+Base = Callable[[Chance], Drawn]
+Parts = Callable[[Chance], list[Drawn]]
+Target = Callable[[Chance], dict[str, float]]
+
+
+def _asked(parts: Parts, relation: str, target: Target) -> Base:
+    """Draw the parts of a question, and then its target."""
+    return lambda chance: {"parts": parts(chance), "relation": relation, **target(chance)}
+
+
+def _alone(base: Base) -> Parts:
+    return lambda chance: [base(chance)]
+
+
+def _at(order: str) -> Target:
+    """Draw an order of this sort."""
+    return lambda chance: {"order": ORDERS[order](chance)}
+
+
 # --- Rényi curves
 #
 # The questions about Rényi curves: mechanisms alone, in samples, and composed.
 
-Base = Callable[[Chance], Drawn]
 #: So many questions of each order are asked of each mechanism alone, and in samples below.
 _ALONE = {
     "whole order": 200,
@@ -146,7 +164,7 @@ _HAS_SENSITIVITY = ("gaussian", "laplace", "discrete_gaussian")  # mechanisms wi
 
 
 def _ask(base: Base, order: str, relation: str = "either") -> Callable[[Chance], Drawn]:
-    return lambda chance: question_of(base(chance), relation, order=ORDERS[order](chance))
+    return _asked(_alone(base), relation, _at(order))
 
 
 def _any_order(chance: Chance) -> str:
@@ -268,33 +286,23 @@ def compositions() -> Iterator[Recipe]:
         part = BASES[name](chance)
         return sampled(part, "poisson", RATES[""](chance)) if chance.whole(0, 2) else part
 
-    def unlike(order: str) -> Callable[[Chance], Drawn]:
-        def draw(chance: Chance) -> Drawn:
-            parts = [repeated(run(chance), chance.whole(1, 10**4)) for _ in range(4)]
-            parts = parts[: chance.whole(2, 4)]
-            return {"parts": parts, "relation": "add_remove", "order": ORDERS[order](chance)}
+    def unlike(chance: Chance) -> list[Drawn]:
+        parts = [repeated(run(chance), chance.whole(1, 10**4)) for _ in range(4)]
+        return parts[: chance.whole(2, 4)]
 
-        return draw
-
-    def training(order: str) -> Callable[[Chance], Drawn]:
-        def draw(chance: Chance) -> Drawn:
-            part = {"mechanism": "gaussian", "sigma": chance.whole(50, 450) / 100}
-            part = sampled(part, "poisson", chance.scale(-5, -1))
-            part = repeated(part, chance.whole(10, 10 ** chance.whole(2, 15)))
-            return question_of(part, "add_remove", order=ORDERS[order](chance))
-
-        return draw
+    def training(chance: Chance) -> Drawn:
+        part = {"mechanism": "gaussian", "sigma": chance.whole(50, 450) / 100}
+        part = sampled(part, "poisson", chance.scale(-5, -1))
+        return repeated(part, chance.whole(10, 10 ** chance.whole(2, 15)))
 
     for order in ("whole order", "fractional order", "near order 1"):
-        yield Recipe(("unlike parts", order), 250, unlike(order))
-        yield Recipe(("huge count", order), 250, training(order))
+        yield Recipe(("unlike parts", order), 250, _asked(unlike, "add_remove", _at(order)))
+        yield Recipe(("huge count", order), 250, _ask(training, order, "add_remove"))
 
 
 # --- profiles, conversions, calibration
 #
 # The questions about (ε, δ): of profiles, of conversions, and for the least noise.
-
-Target = Callable[[Chance], dict[str, float]]
 
 #: These draw the δ that is given, by what is hard in it.
 DELTAS: dict[str, Target] = {
@@ -328,10 +336,7 @@ def profiles_alone(asks: str) -> Iterator[Recipe]:
 
     for base in (gaussian, laplace, response):
         for hard, target in _asks(asks, largest=1).items():
-
-            def draw(chance: Chance, base: Base = base, target: Target = target) -> Drawn:
-                return question_of(base(chance), "either", **target(chance))
-
+            draw = _asked(_alone(base), "either", target)
             yield Recipe((hard,) if hard else (), 150 if not hard else 75, draw)
 
 
@@ -349,9 +354,6 @@ def profiles_of_samples(asks: str) -> Iterator[Recipe]:
         gaussian = {"mechanism": "gaussian", "sigma": chance.scale(-1, 1)}
         others = [BASES[name](chance) for name in ("laplace", "randomized_response")]
         return [sampled(chance.pick([gaussian, *others]), "poisson", chance.scale(-4, 0))]
-
-    def runs(chance: Chance) -> list[Drawn]:
-        return [_training(chance)]
 
     def many(chance: Chance) -> list[Drawn]:
         part = {"mechanism": "gaussian", "sigma": float(chance.whole(50, 99))}
@@ -371,20 +373,13 @@ def profiles_of_samples(asks: str) -> Iterator[Recipe]:
 
     for tags, counts, parts in (
         ((), (150, 75), single),
-        ((), (250, 100), runs),
+        ((), (250, 100), _alone(_training)),
         (("huge count",), (100, 50), many),
         (("unlike parts",), (150, 75), unlike),
         ((), (100, 50), response),
     ):
         for (hard, target), count in zip(_asks(asks).items(), counts, strict=True):
-
-            def draw(
-                chance: Chance,
-                parts: Callable[[Chance], list[Drawn]] = parts,
-                target: Target = target,
-            ) -> Drawn:
-                return {"parts": parts(chance), "relation": "add_remove", **target(chance)}
-
+            draw = _asked(parts, "add_remove", target)
             yield Recipe((*tags, hard) if hard else tags, count, draw)
 
 
