@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,8 @@ from symacct.kernel.sums.balls import rounded_down
 from symacct.operations.subsample import PoissonSubsample
 from symacct.profile.answer import profile
 from symacct.profile.moments import log_kernel
+from symacct.profile.pairs import products
+from symacct.profile.part import Part
 
 # --- where a contour runs
 #
@@ -72,81 +75,41 @@ class ContourLine(NamedTuple):
     nodes: int
 
 
-class _Noise:
-    """A sampled Gaussian at rate γ: log E_Q[R^a], and a bound for complex orders."""
+def _sampled_decay(sigma: float, rate: float, a: float, t: float) -> float:
+    """Estimate the checker's bound of log|F(a+it)| of a sampled Gaussian.
 
-    room = STEERING.room_of_sums
-
-    def __init__(self, sigma: float, rate: float) -> None:
-        self.sigma, self.rate = sigma, rate
-
-    def _moments(self, a: float) -> tuple[float, float, float]:
-        """Sum log E_Q[R^a], and the tilted means of p = γe^w/R and of p², in floats."""
-        sigma, step = self.sigma, min(self.sigma / 3, self.sigma**2 / 3)
-        lowest, highest = -STEERING.reach * sigma, max(a, 0.0) + STEERING.reach * sigma
-        x = np.arange(lowest, highest + step, step)
-        w = (2 * x - 1) / (2 * sigma**2) + math.log(self.rate)
-        loss = np.logaddexp(math.log1p(-self.rate), w)
-        logs = a * loss - x**2 / (2 * sigma**2)
-        weights, p = np.exp(logs - logs.max()), np.exp(w - loss)
-        total = float(weights.sum())
-        log_total = float(logs.max()) + math.log(total * step / (sigma * math.sqrt(2 * math.pi)))
-        return log_total, float(weights @ p) / total, float(weights @ p**2) / total
-
-    def cgf(self, a: float) -> float:
-        return self._moments(a)[0]
-
-    def decay(self, a: float, t: float) -> float:
-        """Estimate the bound of log|F(a+it)| by a line at the angle θ off the real one."""
-        k, p1, p2 = self._moments(a)
-        theta = min(2.0, t * p1 / (self.sigma**2 + t**2 * p2), t / (1 + 4 * max(-a, 0.0)))
-        moved = t * (theta - theta**3 / 6) - 1.25 * max(-a, 0.0) * theta**2
-        return k + (self.sigma * theta) ** 2 / 2 + math.log(1 - moved * p1 + moved**2 * p2 / 2)
+    It is F(a) with the tilted means p₁ and p₂ of p = γe^w/R and of p², by a line at the angle θ off
+    the real one.
+    """
+    step = min(sigma / 3, sigma**2 / 3)
+    lowest, highest = -STEERING.reach * sigma, max(a, 0.0) + STEERING.reach * sigma
+    x = np.arange(lowest, highest + step, step)
+    w = (2 * x - 1) / (2 * sigma**2) + math.log(rate)
+    loss = np.logaddexp(math.log1p(-rate), w)
+    logs = a * loss - x**2 / (2 * sigma**2)
+    weights, p = np.exp(logs - logs.max()), np.exp(w - loss)
+    total = float(weights.sum())
+    log_moment = float(logs.max()) + math.log(total * step / (sigma * math.sqrt(2 * math.pi)))
+    p1, p2 = float(weights @ p) / total, float(weights @ p**2) / total
+    theta = min(2.0, t * p1 / (sigma**2 + t**2 * p2), t / (1 + 4 * max(-a, 0.0)))
+    moved = t * (theta - theta**3 / 6) - 1.25 * max(-a, 0.0) * theta**2
+    return log_moment + (sigma * theta) ** 2 / 2 + math.log(1 - moved * p1 + moved**2 * p2 / 2)
 
 
-class _Normal:
-    """Gaussian noise on all the data."""
+def _steered(node: Node) -> tuple[Part, Callable[[float, float], float], float]:
+    """Return the loss of a part, the checker's bound of log|F(a+it)| in floats, and its room.
 
-    room = STEERING.room
-
-    def __init__(self, sigma: float) -> None:
-        self.half = 1 / (2 * sigma**2)
-
-    def cgf(self, a: float) -> float:
-        return (a * a - a) * self.half
-
-    def decay(self, a: float, t: float) -> float:
-        return self.cgf(a) - t * t * self.half
-
-
-class _Answers:
-    """Two answers, whose moments need not fall."""
-
-    room = STEERING.room
-
-    def __init__(self, truth: float, rate: float) -> None:
-        self.q = 1 - truth
-        p = (1 - rate) * self.q + rate * truth
-        self.losses = math.log(p / self.q), math.log((1 - p) / truth)
-
-    def cgf(self, a: float) -> float:
-        up, down = (a * loss for loss in self.losses)
-        return float(np.logaddexp(math.log(self.q) + up, math.log1p(-self.q) + down))
-
-    def decay(self, a: float, t: float) -> float:
-        return self.cgf(a)
-
-
-def _steered(part: Node) -> _Noise | _Normal | _Answers:
-    """Make the law of a part in floats; DomainError for laws in numbers, which have no contour."""
-    leaf: Any = part.mechanism if isinstance(part, PoissonSubsample) else part
+    DomainError for laws in numbers, which have no contour.
+    """
+    leaf: Any = node.mechanism if isinstance(node, PoissonSubsample) else node
     if type(leaf) in LAWS:
         raise no_certificate(f"{leaf!r} beside Gaussian noise by the exact profile")
-    rate = float(part.gamma) if isinstance(part, PoissonSubsample) else 1.0
-    if leaf.noise_scale:
-        sigma = float(leaf.sigma / leaf.sensitivity)
-        return _Normal(sigma) if rate == 1.0 else _Noise(sigma, rate)
-    return _Answers(float(leaf.neighbours.truth_probability(BALL)), rate)
+    ((part, _),) = products(node)[0].runs
+    rate = float(node.gamma) if isinstance(node, PoissonSubsample) else 1.0
+    if leaf.noise_scale and rate < 1:
+        decay = partial(_sampled_decay, float(leaf.sigma / leaf.sensitivity), rate)
+        return part, decay, STEERING.room_of_sums
+    return part, part.log_decay, STEERING.room
 
 
 def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bool) -> ContourLine:
@@ -155,22 +118,23 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
     It is for δ at e^y, in floats; `added` exchanges the pair. DomainError for too many nodes, and
     for moments too large beside what is left.
     """
-    counted = [(_steered(part), count) for part, count in parts]
+    counted = [(*_steered(part), count) for part, count in parts]
     goal = log_left - math.log(STEERING.shares)
 
     def cgf(s: float) -> float:
         """log M(s), M(s) = F(1+s), or F(−s) of the pair exchanged."""
-        return sum(count * law.cgf(-s if added else 1 + s) for law, count in counted)
+        order = np.array([-s if added else 1 + s])
+        return sum(count * float(part.float_moments(order)[0][0]) for part, *_, count in counted)
 
     def is_enough(c: float, step: float, nodes: int) -> bool:
         t, a = (nodes + 1) * step, -c if added else 1 + c
-        rest = sum(count * law.decay(a, t) for law, count in counted)
+        rest = sum(count * decay(a, t) for _, decay, _, count in counted)
         return rest - c * y - math.log(math.pi * step * nodes) <= goal
 
     lines: list[ContourLine] = []
     grid = np.geomspace(1e-3, 1e5, 161)
     saddle = float(min(grid, key=lambda c: cgf(c) - c * y - math.log(c * (c + 1))))
-    room = min(law.room for law, _ in counted)
+    room = min(room for *_, room, _ in counted)
     places = [c for c in saddle * STEERING.places if cgf(c) - goal <= room]
     if not places:
         raise _too_fine()
