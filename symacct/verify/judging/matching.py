@@ -73,13 +73,7 @@ def claimed(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
     None for another kind of question, for an unknown name, and where the theorem has no value:
     no part is sampled as it is about, the order is beyond 4096, or it does not hold there.
     """
-    if ask.kind != "rdp":
-        return None
-    try:
-        theorem_registry.named(name)
-    except SymacctError:
-        return None
-    return _by_theorem(oracle, ask, name)
+    return _by_theorem(oracle, ask, name) if ask.kind == "rdp" else None
 
 
 def candidates(oracle: Oracle, ask: Ask) -> Iterator[tuple[str, tuple[Bound, Bound]]]:
@@ -123,9 +117,9 @@ def _theorems(
 
 def _by_theorem(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
     """Encloses the theorem's value for both readings of the question; None where it has none."""
-    if not any(_is_of(name, part) for part in ask.parts) or Fraction(ask.at) > _LARGEST_ORDER:
-        return None
     try:
+        if not any(_is_of(name, part) for part in ask.parts) or Fraction(ask.at) > _LARGEST_ORDER:
+            return None
         lows, highs = zip(*(_sum_of_parts(oracle, r, name) for r in readings(ask)), strict=True)
     except SymacctError:
         return None

@@ -146,7 +146,11 @@ class Oracle:
             return _reflected(ask, self._truth(_mirrored(ask)))
         if (known := self._profile(ask)) is not None:
             return known
-        return Truth(self._lower_end(ask), self.by_method(ask, "improved", None).upper, False)
+        with limits.limits(contour=_LOWER_SIZE):
+            low = _lower_or_zero(
+                lambda: self.ask(f"lower_{ask.kind}", node(ask), ask.at, _LOWER_DIGITS)
+            )
+        return Truth(low, self.by_method(ask, "improved", None).upper, False)
 
     def _smallest(self, ask: Ask) -> Truth:
         """ρ or μ; from 0 where it is only known to be enough, as a smaller one may be."""
@@ -190,13 +194,6 @@ class Oracle:
         if known.upper <= within:
             return Truth(Fraction(1), Fraction(1), known.exact) if ask.kind == "rate" else None
         return Truth(Fraction(0), Fraction(0), known.exact) if ask.kind == "runs" else None
-
-    def _lower_end(self, ask: Ask) -> Bound:
-        """A lower bound of ε or δ under the question's relation; 0 where none is known."""
-        with limits.limits(contour=_LOWER_SIZE):
-            return _lower_or_zero(
-                lambda: self.ask(f"lower_{ask.kind}", node(ask), ask.at, _LOWER_DIGITS)
-            )
 
     def _profile(self, ask: Ask) -> Truth | None:
         """The exact profile's ε or δ; None where the laws are unknown or it takes too long."""

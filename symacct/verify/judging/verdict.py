@@ -250,10 +250,8 @@ class Judge:
             return None
         value, truth = answer.value, self.oracle.truth(ask)
         assert value is not None  # noqa: S101  # what is no error is a value
-        if truth is None:
-            return self._without_truth(ask, answer, value)
-        if isinstance(value, float):
-            return self._not_finite(ask, answer, value, truth)
+        if truth is None or isinstance(value, float):
+            return self._incomparable(ask, answer, value, truth)
         converted = ask.kind in CONVERTED and self._has_conversion
         finding = self._number(_Case(ask, answer, value, truth, self.allowance, converted))
         if finding is not None or (ask, content) not in self.undecided:
@@ -340,25 +338,23 @@ class Judge:
         formula = matching.matched(self.oracle, finding.ask, value, beside)
         return replace(finding, formula=formula, below=below)
 
-    def _without_truth(self, ask: Ask, answer: Answer, value: Bound) -> Finding | None:
-        """Judges a value of which no truth is known: nan, negative, or proved to overspend ε."""
+    def _incomparable(
+        self, ask: Ask, answer: Answer, value: Bound, truth: Truth | None
+    ) -> Finding | None:
+        """Judges nan, ±∞, or a value of which no truth is known: negative, or proved to overspend.
+
+        ∞ is right where the truth may be above 10^308.
+        """
         largest = ask.kind in LARGEST
         if isinstance(value, float) and math.isnan(value):
-            return Finding("nan", ask, answer)
-        if value < 0:
-            return Finding("negative", ask, answer, below=not largest)
-        if isinstance(value, float) or not largest or value == 0:
-            return None
-        overspent = self.oracle.overspent(ask, value, self.allowance)
-        return Finding("unsound", ask, answer, below=True, note=_OVERSPENT) if overspent else None
-
-    def _not_finite(self, ask: Ask, answer: Answer, value: float, truth: Truth) -> Finding | None:
-        """Judges nan, −inf (negative) and inf, right where the truth may be above 10^308."""
-        if math.isnan(value):
             return Finding("nan", ask, answer, truth)
-        largest = ask.kind in LARGEST
         if value < 0:
             return Finding("negative", ask, answer, truth, below=not largest)
+        if truth is None:
+            asked = largest and isinstance(value, Fraction) and value != 0
+            if not asked or not self.oracle.overspent(ask, Fraction(value), self.allowance):
+                return None
+            return Finding("unsound", ask, answer, below=True, note=_OVERSPENT)
         # Beyond float64, or for want of any proved bound, ∞ is an honest answer.
         if truth.upper >= Fraction(10) ** 308:
             self.judged.add((ask, value))
@@ -503,11 +499,14 @@ class Judge:
     def _split(self, finding: Finding, value: Fraction) -> Finding:
         """Adds what `excess` gives to a loose ε, δ or noise; nothing where a method fails."""
         ask, conversion = finding.ask, str(self.hello.conversion)
+        orders = ask.orders or self.hello.default_orders
+        listed = () if orders is None or isinstance(orders, str) else orders
+        usable = [order for order in listed if Fraction(order) > 1]
         try:
             methods = (
                 self.oracle.by_method(ask, "improved", None),
                 self.oracle.by_method(ask, conversion, None),
-                self._over_grid(ask, conversion),
+                self.oracle.by_method(ask, conversion, usable) if usable else None,
             )
             by_variation = self.oracle.is_by_variation(ask, conversion)
         except SymacctError:
@@ -515,14 +514,6 @@ class Judge:
         given = ask.orders is not None
         split, note = excess(value, self.oracle.truth(ask), methods, given, by_variation)
         return replace(finding, split=split, note=note)
-
-    def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
-        """The best over the orders above 1 of the question, or of the peer; None if unknown."""
-        orders = ask.orders or self.hello.default_orders
-        if orders is None or isinstance(orders, str):
-            return None
-        usable = [order for order in orders if Fraction(order) > 1]
-        return self.oracle.by_method(ask, conversion, usable) if usable else None
 
     def _below_conversion(self, case: _Case, best: Truth) -> Finding | None:
         """A wrong formula: ε, δ or noise below the `best` that the declared conversion gives.

@@ -57,9 +57,6 @@ class Clusters:
     def __init__(self) -> None:
         self._of: dict[tuple[str, ...], Cluster] = {}
 
-    def __len__(self) -> int:
-        return len(self._of)
-
     def note(self, finding: Finding | None, probe: Probe) -> None:
         """Count a finding, unless it is None, in the cluster of its kind, which keeps one probe."""
         if finding is None:
