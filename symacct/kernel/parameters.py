@@ -10,6 +10,7 @@ import contextlib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
 from itertools import islice
@@ -48,8 +49,7 @@ def at_least_two(alpha: Order | np.ndarray) -> Order | np.ndarray:
 
 # --- parameters
 #
-# Each function gives a parameter's exact value, or raises DomainError about its name. Of a formula
-# with symbols only what is certainly out of the domain is refused.
+# Of a formula with symbols only what is certainly out of the domain is refused.
 
 #: A rational, an expression or a ball ↦ whether the condition holds; of a ball, certainly.
 Condition: TypeAlias = Callable[[Any], Any]
@@ -59,41 +59,44 @@ Condition: TypeAlias = Callable[[Any], Any]
 _MOST_DECIDED_BITS = 2**12
 
 
-def positive(value: Numeric, name: str) -> Exact:
-    """The exact value of a number > 0."""
-    return _within(value, name, "> 0", (lambda x: x > 0,))
+@dataclass(frozen=True)
+class Interval:
+    """An interval of numbers: what an error says is needed, and the conditions for it.
+
+    Called with a value and a name, it gives the exact value, or an error about the name.
+    """
+
+    needed: str
+    conditions: tuple[Condition, ...]
+
+    def __call__(self, value: Numeric, name: str) -> Exact:
+        """The exact number, of which all conditions hold; DomainError with what is needed if not.
+
+        DomainError also where it has the symbol α; PrecisionError where no ball decides a
+        condition.
+        """
+        number = typed_value(value, name)
+        if not isinstance(number, Fraction) and symbols.alpha in number.free_symbols:
+            raise DomainError(
+                f"{name}: found {echo(value)}, needed a number or another symbol: alpha is the "
+                "order"
+            )
+        for condition in self.conditions:
+            rational = isinstance(number, Fraction)
+            if not (condition(number) if rational else _holds(condition, number, name)):
+                raise DomainError(f"{name}: found {echo(value)}, needed {self.needed}")
+        return number
 
 
-def nonnegative(value: Numeric, name: str) -> Exact:
-    """The exact value of a number >= 0."""
-    return _within(value, name, ">= 0", (lambda x: x >= 0,))
-
-
-def above_one(value: Numeric, name: str) -> Exact:
-    """The exact value of a number > 1."""
-    return _within(value, name, "> 1", (lambda x: x - 1 > 0,))
-
-
-def above_minus_one(value: Numeric, name: str) -> Exact:
-    """The exact value of a number > −1."""
-    return _within(value, name, "> -1", (lambda x: x + 1 > 0,))
-
-
-def rate(value: Numeric, name: str) -> Exact:
-    """The exact value of a sampling rate in [0, 1]."""
-    conditions = (lambda x: x >= 0, lambda x: 1 - x >= 0)
-    return _within(value, name, "0 <= rate <= 1", conditions)
-
-
-def delta_or_one(value: Numeric, name: str) -> Exact:
-    """The exact value of a δ in [0, 1]."""
-    return _within(value, name, "0 <= delta <= 1", (lambda x: x >= 0, lambda x: 1 - x >= 0))
-
-
-def probability(value: Numeric, name: str) -> Exact:
-    """The exact value of a probability strictly between 0 and 1."""
-    conditions = (lambda x: x > 0, lambda x: 1 - x > 0)
-    return _within(value, name, "0 < probability < 1", conditions)
+positive = Interval("> 0", (lambda x: x > 0,))
+nonnegative = Interval(">= 0", (lambda x: x >= 0,))
+above_one = Interval("> 1", (lambda x: x - 1 > 0,))
+above_minus_one = Interval("> -1", (lambda x: x + 1 > 0,))
+#: A sampling rate, which may be 0 or 1.
+rate = Interval("0 <= rate <= 1", (lambda x: x >= 0, lambda x: 1 - x >= 0))
+delta_or_one = Interval("0 <= delta <= 1", (lambda x: x >= 0, lambda x: 1 - x >= 0))
+#: A probability strictly between 0 and 1.
+probability = Interval("0 < probability < 1", (lambda x: x > 0, lambda x: 1 - x > 0))
 
 
 def whole(value: Numeric, name: str, least: int = 0) -> int:
@@ -124,23 +127,6 @@ def number_of_trials(value: Numeric, name: str) -> Fraction:
 def number_of_records(value: Numeric | None, name: str) -> int | None:
     """How many records there are; None where nothing is said of it."""
     return None if value is None else whole(value, name, least=1)
-
-
-def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition, ...]) -> Exact:
-    """The exact number, of which all conditions hold; DomainError with what is `needed` if not.
-
-    DomainError also where it has the symbol α; PrecisionError where no ball decides a condition.
-    """
-    number = typed_value(value, name)
-    if not isinstance(number, Fraction) and symbols.alpha in number.free_symbols:
-        raise DomainError(
-            f"{name}: found {echo(value)}, needed a number or another symbol: alpha is the order"
-        )
-    for condition in conditions:
-        rational = isinstance(number, Fraction)
-        if not (condition(number) if rational else _holds(condition, number, name)):
-            raise DomainError(f"{name}: found {echo(value)}, needed {needed}")
-    return number
 
 
 def _holds(condition: Condition, number: sympy.Expr, name: str) -> bool:
