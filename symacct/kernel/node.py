@@ -176,6 +176,8 @@ class Node(Interned, NodeQuestions):
         # PureDP's parameter epsilon must not hide the question .epsilon(delta), and so on.
         hidden = {name for name in fields if hasattr(type(self), name)} - {"adjacency"}
         self.__dict__.update({k: v for k, v in fields.items() if k not in hidden})
+        if "adjacency" in fields:  # an operation is about the relation that is given
+            self.__dict__["fixed_adjacency"] = fields["adjacency"]
         depth = 1 + max((child.depth for child in self.children), default=0)
         limits.check("depth", depth, f"{type(self).__name__}, nesting depth")
         self.__dict__["depth"] = depth
@@ -261,8 +263,12 @@ class Node(Interned, NodeQuestions):
         return smallest, min((high for _, high in children_sizes), default=INFINITY)
 
     def parameters(self) -> dict[str, Any]:
-        """The fields that are not nodes, which a theorem about this node may read."""
-        return {name: v for name, v in self.fields().items() if not isinstance(v, Node)}
+        """The fields that a theorem about this node may read: neither nodes nor the relation.
+
+        That decides which theorems apply.
+        """
+        fields = self.fields().items()
+        return {k: v for k, v in fields if k != "adjacency" and not isinstance(v, Node)}
 
     def walk(self) -> Iterator[Node]:
         """Every distinct node below this one and this one, each once, children before parents."""

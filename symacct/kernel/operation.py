@@ -41,7 +41,8 @@ class Operation(Node):
     """A node made of other nodes, whose claim the theorems about it give."""
 
     reads_register = "theorems"
-    #: The neighbouring relation of the operation's own curve; `EITHER` where it fixes none.
+    #: The neighbouring relation of the operation's own curve: that of its parameter `adjacency`, or
+    #: what the class states; `EITHER` where it fixes none.
     fixed_adjacency: Adjacency = EITHER
     #: The neighbouring relation for which it reads its mechanism's curve; `EITHER` for any.
     read_adjacency: Adjacency = EITHER

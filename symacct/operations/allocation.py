@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from symacct.kernel.claims import (
     ADD_REMOVE,
@@ -116,15 +116,6 @@ class RandomAllocation(Operation):
         if self.steps == self.times:
             return inner
         return LARGER if inner.is_swapped and self.times == 1 else UNKNOWN
-
-    @property
-    def fixed_adjacency(self) -> Adjacency:  # type: ignore[override]
-        """The relation that the result is about."""
-        return self.adjacency
-
-    def parameters(self) -> dict[str, Any]:
-        """The numbers of steps alone: no theorem reads the relation."""
-        return {"steps": self.steps, "times": self.times}
 
     def __new__(
         cls,

@@ -64,11 +64,6 @@ class Sampling(Operation):
         )
 
     @property
-    def fixed_adjacency(self) -> Adjacency:  # type: ignore[override]
-        """The relation that the result is about."""
-        return self.adjacency
-
-    @property
     def sampling_rate(self) -> Exact:  # type: ignore[override]
         """The rate γ at which a record is in the sample."""
         return self.gamma
@@ -128,10 +123,6 @@ class Sampling(Operation):
     def _infer(self) -> Claim:
         """The claim by its theorems, or that of the node of the same curve."""
         return super()._infer() if self.rewritten is self else self.rewritten.claim
-
-    def parameters(self) -> dict[str, Any]:
-        """The rate γ alone: the relation decides which theorems apply, and no theorem reads it."""
-        return {"gamma": self.gamma}
 
 
 class PoissonSubsample(Sampling):
