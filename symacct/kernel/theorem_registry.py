@@ -751,28 +751,30 @@ def bounding(
     if key in memo:
         return memo[key]
     candidates = [t for t in register.defaults(type(node)) if with_partial or not t.partial]
-    kinds = [(t, t.kind_for(node, alpha)) for t in candidates if holds_for_relation(t, node)]
-    of_kind = [t for t, kind in kinds if kind in (Kind.EXACT, goal)]
-    tight = {t.name for t, kind in kinds if t.tight and kind is t.kind}
-    at_order = [t for t in of_kind if alpha in t.orders]
+    at_order = [t for t in candidates if alpha in t.orders and holds_for_relation(t, node)]
     if alpha in INTEGER_ORDERS:
         # A theorem that reads the node's own curve derives other orders from the whole ones.
         at_order = [t for t in at_order if t.reads != "itself"]
+    kinds = [(t, t.kind_for(node, alpha)) for t in at_order]
+    of_kind = [t for t, kind in kinds if kind in (Kind.EXACT, goal)]
+    tight = {t.name for t, kind in kinds if t.tight and kind is t.kind}
     # Among theorems that give the same value, the one stated for whole orders goes first.
-    whole_first = sorted(at_order, key=lambda t: not t.orders.whole)
+    whole_first = sorted(of_kind, key=lambda t: not t.orders.whole)
     alone = (t for t in whole_first if t.name in tight and not t.partial)
     first = next((t for t in alone if t.why_unproved(node) is None), None)
-    proved = [first] if first else [t for t in at_order if t.why_unproved(node) is None]
+    proved = [first] if first else [t for t in of_kind if t.why_unproved(node) is None]
     if not proved:
-        _raise_unanswered(node, alpha, goal, of_kind)
+        _raise_unanswered(node, alpha, goal, candidates)
     memo[key] = sorted(proved, key=lambda t: (not t.partial, t.name not in tight))
     return memo[key]
 
 
 def _raise_unanswered(
-    node: Node, alpha: Order | np.ndarray, goal: Kind, of_kind: list[Theorem]
+    node: Node, alpha: Order | np.ndarray, goal: Kind, candidates: list[Theorem]
 ) -> None:
     """Raises the error that says why no theorem bounds the node: the order, or a premise."""
+    of_relation = [t for t in candidates if holds_for_relation(t, node)]
+    of_kind = [t for t in of_relation if t.kind_for(node, alpha) in (Kind.EXACT, goal)]
     # Those that read the node's own curve derive orders from others that have to be answered.
     if all(t.reads == "itself" for t in of_kind):
         raise SoundnessError(
