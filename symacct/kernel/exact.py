@@ -180,13 +180,16 @@ def order(value: Numeric) -> Order:
     A float is the decimal that it prints as. DomainError below 1 and for NaN, LimitError for
     numbers of absurd size.
     """
-    if is_infinite(value):
-        return INFINITY
     name = "order alpha"
-    alpha = _bounded(value, name) if type(value) is int else typed_value(value, name)
+    if type(value) is int:
+        alpha: Order = _bounded(value, name)
+    elif is_infinite(value):
+        return INFINITY
+    else:
+        alpha = typed_value(value, name)
     if isinstance(alpha, int | Fraction):
         if alpha < 1:
-            raise DomainError(f"order alpha: found {echo(value)}, needed 1 <= alpha <= ∞")
+            raise DomainError(f"{name}: found {echo(value)}, needed 1 <= alpha <= ∞")
         return int(alpha) if alpha.denominator == 1 else alpha
     return alpha
 
