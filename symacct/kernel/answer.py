@@ -476,9 +476,9 @@ class Enclosure:
         ends = self.lower, self.upper
         if mpmath.isinf(self.upper) or any(abs(end._mpf_[2]) > _MOST_EXPONENT for end in ends):
             return None
-        up = rational_text(to_fraction(self.lower), self._digits_shown(digits), up=True)
-        decimal = Fraction(Decimal(up))  # Python reads no integer of more than 4,300 digits
-        return decimal if decimal <= to_fraction(self.upper) else None
+        count = self._digits_shown(digits)
+        number = Fraction(divided(to_fraction(self.lower), count, decimal.ROUND_CEILING))
+        return number if number <= to_fraction(self.upper) else None
 
     def __str__(self) -> str:
         """The digits that both ends share, or the number itself where it is known."""
