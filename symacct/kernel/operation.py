@@ -85,8 +85,9 @@ class Operation(Node):
 
     def _refuse_other_sizes(self) -> None:
         """DomainError where the parts hold for different numbers of records."""
-        counting = next((node for node in self._below if node.counts_records), None)
-        if self.changes_size and counting is not None:
+        changed = self._below if self.changes_size else ()
+        counting = next((node for node in changed if node.counts_records), None)
+        if counting is not None:
             raise DomainError(
                 f"{type(self).__name__}: found {echo(counting)}, which is stated for a given "
                 "number of records, inside an operation that changes this number; needed a "
