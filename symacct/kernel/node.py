@@ -593,6 +593,8 @@ class Mechanism(Node):
     #: `curve` nor `excess` is asked. An exact number, or a SymPy expression if it is irrational.
     finite_up_to: Exact | float = INFINITY
     is_finite_there = False
+    #: A leaf is rewritten as no other node.
+    _same_curve = (None, ())
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Check that a leaf states what its curve needs, when its class is made."""
