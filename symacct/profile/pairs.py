@@ -43,8 +43,7 @@ from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.shuffled import Shuffled
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement, one_query
-from symacct.profile.loss_register import loss_of
-from symacct.profile.part import Part, no_pair
+from symacct.profile.part import Part, loss_of, no_pair
 from symacct.profile.products import (
     BoundedOneWay,
     BoundedPair,

@@ -39,9 +39,9 @@ Arguments that bear one name mean the same in every loss and every strategy:
 - `rare` is a probability, and `digits` are significant decimal digits;
 - `most` is the largest count, loss or value that is taken, as its function says.
 
-The file registers which declared laws (laws/neighbours.py) have the loss, by `@loss_of.register`,
-and `loss_register.py` names the file. tests/profile/test_traits.py sees that nobody asks for the
-class of a loss.
+The file registers which declared laws (laws/neighbours.py) have the loss, by `@loss_for`, and
+`FILES` below names the file. tests/profile/test_traits.py sees that nobody asks for the class of a
+loss.
 """
 
 from __future__ import annotations
@@ -53,15 +53,17 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
 from flint import acb, arb, arb_poly
 
-from symacct.kernel.errors import AssumptionError, PrecisionError
+from symacct.kernel.errors import AssumptionError, CurveAloneError, PrecisionError
 from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.sums import balls
+from symacct.laws.neighbours import Neighbours
 from symacct.profile.proofs import SINGLE_RUN
 
 if TYPE_CHECKING:
@@ -80,6 +82,8 @@ else:  # which random allocation alone needs
 #: An array of float64 or complex128, which steers.
 Floats = np.ndarray
 T = TypeVar("T")
+#: A class of laws that leaves declare.
+L = TypeVar("L", bound=Neighbours)
 #: A shift, or some of them.
 Shift = TypeVar("Shift", float, Floats, acb)
 
@@ -454,3 +458,45 @@ class ProfileOnly(Part):
             where="conversion exact",
             remedy="ask for fewer, or for conversion improved",
         )
+
+
+# --- the losses of declared laws
+
+#: The file of `profile/losses/` that registers the loss of a law of this name.
+FILES = {
+    "AnyOfRange": "bounded_range",
+    "FiniteMasses": "finite",
+    "LaplaceShift": "laplace",
+    "NormalShift": "gaussian",
+    "TwoDensities": "normal_pair",
+    "WholeNumberShift": "integer_noise",
+}
+#: What makes the privacy loss of two laws, by the class of the laws.
+MAKERS: dict[type[Neighbours], Callable[[Any], Part]] = {}
+
+
+def loss_for(law: type[L]) -> Callable[[Callable[[L], Part]], Callable[[L], Part]]:
+    """Register what makes the loss of laws of this class, as a decorator.
+
+    The first registration of a class stays, as a module may be loaded twice.
+    """
+
+    def state(make: Callable[[L], Part]) -> Callable[[L], Part]:
+        MAKERS.setdefault(law, make)
+        return make
+
+    return state
+
+
+def loss_of(law: Neighbours) -> Part:
+    """Make the loss of these laws, as is registered for their class or for one above it.
+
+    The file of a class is opened when its loss is first asked for. CurveAloneError, an
+    AssumptionError, where neither the class of the laws nor any above it has a loss.
+    """
+    for kind in type(law).__mro__:
+        if kind not in MAKERS and kind.__name__ in FILES:
+            import_module(f"symacct.profile.losses.{FILES[kind.__name__]}")
+        if kind in MAKERS:
+            return MAKERS[kind](law)
+    raise CurveAloneError(type(law).__name__)

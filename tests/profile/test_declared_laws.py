@@ -24,18 +24,18 @@ from symacct.kernel.errors import AssumptionError, CurveAloneError
 from symacct.laws import neighbours
 from symacct.laws.neighbours import AnyPure, Dominated, FinitePair, Neighbours, two_answers
 from symacct.mechanisms.laplace import LaplacePair
-from symacct.profile import loss_register, pairs
+from symacct.profile import pairs
 from symacct.profile.below import products_below
-from symacct.profile.loss_register import FILES, loss_of
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.pairs import products
+from symacct.profile.part import FILES, MAKERS, loss_of
 from tests.remainders.rows import copied
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_file_of_a_law_registers_its_loss(name):
     import_module(f"symacct.profile.losses.{FILES[name]}")
-    assert getattr(neighbours, name) in loss_of.makers
+    assert getattr(neighbours, name) in MAKERS
 
 
 def test_a_copy_of_a_module_takes_no_place_of_the_loss():
@@ -50,11 +50,11 @@ def test_a_law_without_a_loss_has_a_curve_alone():
         loss_of(Neighbours())
 
 
-@pytest.mark.parametrize("module", [pairs, loss_register])
-def test_the_pairs_name_no_leaf(module):
+@pytest.mark.parametrize("code", [pairs, loss_of])
+def test_the_pairs_name_no_leaf(code):
     leaves = {*mechanisms.__all__} - {"Mechanism"}
     assert len(leaves) > 10
-    tree = ast.parse(inspect.getsource(module))
+    tree = ast.parse(inspect.getsource(code))
     named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert not named & leaves
 

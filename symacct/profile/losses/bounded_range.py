@@ -20,8 +20,8 @@ from symacct.kernel.exact import Exact, exact, expression, sympy
 from symacct.laws.density import Density
 from symacct.laws.neighbours import AnyOfRange
 from symacct.mechanisms.pair import Overlap
-from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.density import DensityLoss, DensityPair
+from symacct.profile.part import loss_for
 from symacct.profile.proofs import BOUNDED_RANGE
 from symacct.profile.roots import Value
 from symacct.profile.written_laws import Write, WrittenLaws
@@ -111,6 +111,6 @@ def _beyond(end: arb, width: arb, y: arb, runs: int) -> arb:
     )
 
 
-@loss_of.register(AnyOfRange)
+@loss_for(AnyOfRange)
 def _(law: AnyOfRange) -> BoundedRange:
     return bounded_range(law.pure)

@@ -23,8 +23,7 @@ from symacct.kernel.errors import PrecisionError, echo
 from symacct.kernel.exact import Exact, LazyModule, exact
 from symacct.kernel.memory import cached_property
 from symacct.laws.neighbours import FiniteMasses
-from symacct.profile.loss_register import loss_of
-from symacct.profile.part import Floats, LossLattice, OrderLine, Part, log_turning
+from symacct.profile.part import Floats, LossLattice, OrderLine, Part, log_turning, loss_for
 from symacct.profile.proofs import FINITE
 from symacct.profile.sums import sums_on_a_line
 
@@ -414,6 +413,6 @@ def _tail(first: arb, second: arb, count: int, lowest: int) -> arb:
     return whole * (first / total).beta_lower(arb(lowest), arb(count - lowest + 1), 1)
 
 
-@loss_of.register(FiniteMasses)
+@loss_for(FiniteMasses)
 def _(law: FiniteMasses) -> Atoms:
     return Atoms(law.masses, pure=law.pure)

@@ -18,9 +18,8 @@ from symacct.analysis.normal_tails import hockey_stick
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact, LazyModule
 from symacct.laws.neighbours import NormalShift
-from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.sampled_gaussian import SampledGaussian, normal_tails
-from symacct.profile.part import Floats, OrderLine, Part, Runs
+from symacct.profile.part import Floats, OrderLine, Part, Runs, loss_for
 from symacct.profile.proofs import GAUSSIAN
 
 if TYPE_CHECKING:
@@ -127,6 +126,6 @@ class GaussianLoss(Part):
         return written_laws.WrittenLaws(*written_laws.normals(1 / self.ratio, write))
 
 
-@loss_of.register(NormalShift)
+@loss_for(NormalShift)
 def _(law: NormalShift) -> GaussianLoss:
     return GaussianLoss(law.squared_ratio)

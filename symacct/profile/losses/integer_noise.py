@@ -34,10 +34,9 @@ from symacct.profile.float_laws import (
     check_nodes,
     nearest,
 )
-from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.summed import Sample, SummedLoss
-from symacct.profile.part import Floats, LossLattice, OrderLine, Part, Runs
+from symacct.profile.part import Floats, LossLattice, OrderLine, Part, Runs, loss_for
 from symacct.profile.proofs import INTEGERS, LATTICE, SINGLE_INTEGER
 from symacct.profile.roots import Value
 from symacct.profile.written_laws import Write, WrittenLaws, mixed
@@ -235,7 +234,7 @@ def _weighed(part: IntegerLoss, kept: range, bits: int) -> list[tuple[arb, arb]]
     return [(q, (rate * log_ratio.expm1()).log1p()) for q, log_ratio in known]
 
 
-@loss_of.register(WholeNumberShift)
+@loss_for(WholeNumberShift)
 def _(law: WholeNumberShift) -> IntegerLoss:
     return IntegerLoss(law.noise)
 

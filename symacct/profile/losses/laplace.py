@@ -36,9 +36,8 @@ from symacct.profile.float_laws import (
     nearest,
     unsampled,
 )
-from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.summed import Sample, SummedLoss
-from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.part import Floats, OrderLine, Part, loss_for
 from symacct.profile.proofs import LAPLACE
 from symacct.profile.roots import Value
 from symacct.profile.sums import End
@@ -332,6 +331,6 @@ def _rule(part: LaplaceLoss, a: float, far: float, need: float) -> tuple[float, 
     return rho, max(4, math.ceil(count) + 2)
 
 
-@loss_of.register(LaplaceShift)
+@loss_for(LaplaceShift)
 def _(law: LaplaceShift) -> LaplaceLoss:
     return LaplaceLoss(law.shift)

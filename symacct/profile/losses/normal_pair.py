@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 from symacct.kernel.exact import Exact, exact
 from symacct.laws.neighbours import TwoDensities
-from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.losses.fixed_size import FixedSizeGaussian
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.normal_mixtures import NormalMixtures, Weights
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
-from symacct.profile.part import Part
+from symacct.profile.part import Part, loss_for
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def _common_unit(distances: list[Fraction]) -> Fraction:
     return Fraction(math.gcd(*(int(x * below) for x in distances)) or 1, below)
 
 
-@loss_of.register(TwoDensities)
+@loss_for(TwoDensities)
 def _(law: TwoDensities) -> Part:
     """Take ordered mixtures by their means, where one way round is all that is asked.
 
