@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from flint import arb
@@ -52,18 +52,13 @@ _WORKS_OF_CURVES = ("MIR17", "ZW19", "VEH14", "WBK19")
 _FEW_DIGITS = 2
 #: A lower bound by one run is asked to so many digits before it is asked to all, which may be late.
 _RUN_DIGITS = 4
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def steered(ask: Callable[P, T]) -> Callable[P, T]:
-    """Raise PrecisionError where numbers leave float64, in which every contour is chosen."""
-    return within_floats(
-        "found numbers beyond the range of float64, in which its contour is chosen, needed "
-        "smaller ones",
-        where="conversion exact",
-        remedy="use conversion improved",
-    )(np.errstate(all="ignore")(ask))
+#: Decorates what asks contours, which are chosen in float64: numbers may be beyond it.
+steered = within_floats(
+    "found numbers beyond the range of float64, in which its contour is chosen, needed smaller "
+    "ones",
+    where="conversion exact",
+    remedy="use conversion improved",
+)
 
 
 def profile(node: Node) -> Profile:
@@ -103,6 +98,7 @@ def _proofs(node: Node, dominating: list[Product]) -> list[Proof]:
 
 
 @steered
+@np.errstate(all="ignore")
 def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
     """Bound ε(δ) or δ(ε) from below by the profile of what post-processing leaves of the node.
 
@@ -114,6 +110,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(SOURCE,))
 
     @steered
+    @np.errstate(all="ignore")
     def ask(below: list[Product], digits: int) -> Enclosure:
         known = Profile(below, claim)
         ask = known.largest_epsilon if asks_epsilon else known.largest_delta
@@ -220,6 +217,7 @@ class Profile:
         )
 
     @steered
+    @np.errstate(all="ignore")
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
         """Answer ε(δ) or δ(ε) by the largest direction, or by the smoothed profile if smaller.
 

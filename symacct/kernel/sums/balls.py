@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -21,39 +21,26 @@ from symacct.kernel.errors import LimitError, PrecisionError, SymacctError
 #: longer before a PrecisionError.
 _MOST_EVALUATIONS = 12
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
-
-def within_floats(
-    finding: str, where: str = "", remedy: str = ""
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator that turns a float's ArithmeticError or ValueError into a PrecisionError.
+@contextmanager
+def within_floats(finding: str, where: str = "", remedy: str = "") -> Iterator[None]:
+    """Turns a float's ArithmeticError or ValueError in the decorated function to a PrecisionError.
 
     Floats that choose steps may leave their range; the error has the finding, where and remedy.
     """
-
-    def guarded(ask: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(ask)
-        def steered(*args: P.args, **kwargs: P.kwargs) -> R:
-            try:
-                return ask(*args, **kwargs)
-            except SymacctError:
-                raise
-            except (ArithmeticError, ValueError) as error:
-                raise PrecisionError(finding, where=where, remedy=remedy) from error
-
-        return steered
-
-    return guarded
+    try:
+        yield
+    except SymacctError:
+        raise
+    except (ArithmeticError, ValueError) as error:
+        raise PrecisionError(finding, where=where, remedy=remedy) from error
 
 
-def steered_by_floats(integral: Callable[P, R]) -> Callable[P, R]:
-    """The integral, which raises PrecisionError where floats that choose its steps overflow."""
-    return within_floats(
-        "an integral: found parameters beyond the range of the floats that choose its "
-        "steps, about 10⁻³⁰⁰ to 10³⁰⁰; needed less extreme ones, or a whole order"
-    )(integral)
+#: Decorates an integral whose steps are chosen by floats, which may overflow.
+steered_by_floats = within_floats(
+    "an integral: found parameters beyond the range of the floats that choose its "
+    "steps, about 10⁻³⁰⁰ to 10³⁰⁰; needed less extreme ones, or a whole order"
+)
 
 
 def ball(x: Fraction) -> arb:
