@@ -27,7 +27,6 @@ from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy, typed_value
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node, as_node
-from symacct.kernel.parameters import whole
 from symacct.kernel.theorem_registry import answering_always, bounding
 
 # --- operations
@@ -270,6 +269,8 @@ def _parsed_count(count: Numeric) -> Count:
             if number.is_integer is False or number.is_negative:
                 raise DomainError(f"{name}: found {echo(count)}, needed a whole number >= 0")
             return number
+        if isinstance(number, Fraction) and number.denominator == 1 and number >= 0:
+            return int(number)
         if (
             isinstance(number, Fraction)
             and number.denominator > 1
@@ -282,7 +283,7 @@ def _parsed_count(count: Numeric) -> Count:
                 f"{name}: found {echo(count) if seems_whole else decimal}, needed a whole number "
                 f">= 0: round up to {math.ceil(number):,}"
             )
-        return whole(count, name)
+        raise DomainError(f"{name}: found {echo(count)}, needed a whole number >= 0")
     except DomainError as error:
         raise DomainError(
             f"{error}", remedy="Scale(m, c) multiplies a curve by any c >= 0"
