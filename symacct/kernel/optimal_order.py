@@ -177,7 +177,7 @@ def is_steered(node: Node, by: By) -> bool:
     key = by, theorem_registry.register.revision
     if key not in memo:
         if any(map(theorem_registry.rough_curve, node.walk())):
-            memo[key] = all(map(_is_whole_curve, () if by is None else _candidates(by)))
+            memo[key] = all(map(_is_whole_curve, theorem_registry.all_named(by)))
         else:
             memo[key] = any(_has_steer(below, by) for below in node.walk())
     return memo[key]
@@ -186,19 +186,17 @@ def is_steered(node: Node, by: By) -> bool:
 def _has_steer(node: Node, by: By) -> bool:
     """Has a theorem about the node itself a `steer`? Remembered with it, as parts of many nodes."""
     memo: dict[object, bool] = node._derived("has steer")
-    key = by, theorem_registry.register.revision
+    register = theorem_registry.register
+    key = by, register.revision
     if key not in memo:
+        default = by is None
+        about = register.defaults(type(node)) if default else theorem_registry.named_about(by, node)
         memo[key] = any(
-            theorem_registry.is_about(theorem, node) and theorem.applies(node) is None
-            for theorem in _candidates(by)
+            theorem_registry.holds_for_relation(theorem, node) and theorem.applies(node) is None
+            for theorem in about
             if theorem.steer is not None
         )
     return memo[key]
-
-
-def _candidates(by: By) -> Iterable[Theorem]:
-    """The theorems that a pinned name allows; all of them where nothing is pinned."""
-    return theorem_registry.theorems() if by is None else theorem_registry.all_named(by)
 
 
 def below_near(proved: Evaluation, near: Order, node: Node) -> NodeCurve | None:

@@ -18,6 +18,7 @@ from symacct import (
     GroupPrivacy,
     Laplace,
     PoissonSubsample,
+    SubsampleWithoutReplacement,
     calibrate,
     limits,
 )
@@ -150,14 +151,17 @@ def test_orders_about_one_whole_order_are_read_from_one_polynomial(monkeypatch, 
 def test_what_steers_a_part_is_looked_for_once(monkeypatch):
     """However many compositions it is part of, as an epoch after each of which ε is asked."""
     asked = []
-    is_about = theorem_registry.is_about
-    monkeypatch.setattr(
-        theorem_registry, "is_about", lambda *pair: asked.append(pair) or is_about(*pair)
-    )
+    holds = theorem_registry.holds_for_relation
     total = Compose()
     for epoch in range(6):
-        total += 2 * PoissonSubsample(Gaussian(Fraction(101 + epoch, 7)), "1/97")
-        assert not is_steered(total, None)
+        total += 2 * SubsampleWithoutReplacement(Gaussian(Fraction(101 + epoch, 7)), "1/97")
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                theorem_registry,
+                "holds_for_relation",
+                lambda *pair: asked.append(pair) or holds(*pair),
+            )
+            assert is_steered(total, None)
     asked_about = [(theorem.name, node) for theorem, node in asked]
     assert asked_about
     assert len(asked_about) == len(set(asked_about))
