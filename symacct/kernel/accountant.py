@@ -778,7 +778,9 @@ class Accountant:
                 f"{echo(m)}: found only a lower bound, which guarantees nothing; "
                 "needed an exact curve or an upper bound"
             )
-        theorem_registry.refuse_unproved(question.by)
+        for theorem in theorem_registry.all_named(question.by):
+            remedy = "ask without by, or ask rdp for the number"
+            theorem_registry.check_proved(theorem.name, theorem.status, remedy)
         if self.engine != "ball":
             raise DomainError(
                 f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"

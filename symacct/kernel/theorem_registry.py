@@ -648,13 +648,6 @@ def named_about(by: By, node: Node) -> tuple[Theorem, ...]:
     return tuple(theorem for theorem in all_named(by) if is_about(theorem, node))
 
 
-def refuse_unproved(by: By) -> None:
-    """SoundnessError if a theorem that `by` names is not proved, so that it gives no guarantee."""
-    for theorem in all_named(by):
-        remedy = "ask without by, or ask rdp for the number"
-        check_proved(theorem.name, theorem.status, remedy)
-
-
 def check_proved(subject: str, status: str, remedy: str) -> None:
     """SoundnessError unless the status is PROVED, as a guarantee needs."""
     if status != PROVED:
