@@ -237,7 +237,7 @@ class LeafCurve(NodeCurve):
                 raise self._no_number(alpha, error) from error
             if hasattr(value, "_mpc_"):
                 raise self._no_number(alpha, value)
-        if self._sharper is None or alpha == INFINITY:
+        if (isinstance(alpha, float) and alpha == INFINITY) or self._sharper is None:
             return value
         try:
             return self.evaluation.ctx.minimum(value, self._sharper(alpha))
