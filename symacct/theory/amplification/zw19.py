@@ -72,7 +72,7 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
     limits.check("order", alpha, "order alpha")
     dense = dense_sum(terms, alpha, (gamma, 1 - gamma), 2)
     # Of a larger K all that e^K is known to be may be less than is known of K.
-    if dense is not None and dense > 0 and to_float(dense) < HUGE:
+    if dense is not None and 0 < dense < HUGE:
         return ctx.log1p(dense)
     last = terms.log_moment(alpha)
     if ctx.is_infinite(last):
