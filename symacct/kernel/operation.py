@@ -103,9 +103,13 @@ class Operation(Node):
     def _infer(self) -> Claim:
         """The claim by the first theorem about the operation that has a value at every order.
 
-        DomainError where the parts are for different numbers of records, and the errors of
-        `bounding` where nothing is proved.
+        It is that of the node of the same curve about which more is proved. DomainError where the
+        parts are for different numbers of records, and the errors of `bounding` where nothing is
+        proved.
         """
+        rewritten = self.rewritten
+        if rewritten is not self:
+            return rewritten.claim
         self._refuse_other_sizes()
         premises = [child.claim for child in self.children]
         lower = any(claim.kind is Kind.LOWER for claim in premises)

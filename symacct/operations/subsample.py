@@ -13,7 +13,6 @@ from symacct.kernel.claims import (
     ZERO_OUT,
     Adjacency,
     AttainedBy,
-    Claim,
     Kind,
     Relation,
 )
@@ -119,10 +118,6 @@ class Sampling(Operation):
             return type(self)(mechanism, gamma, self.adjacency), why  # type: ignore[call-arg]
         except SymacctError:
             return self, ""
-
-    def _infer(self) -> Claim:
-        """The claim by its theorems, or that of the node of the same curve."""
-        return super()._infer() if self.rewritten is self else self.rewritten.claim
 
 
 class PoissonSubsample(Sampling):

@@ -197,9 +197,6 @@ class Halved(Operation):
     def _of_same_curve(self):
         return PoissonSubsample(self.mechanism, "1/2"), "half of the records are drawn"
 
-    def _infer(self):
-        return self.rewritten.claim
-
 
 del Node._kinds["Halved"]  # no text names it
 
