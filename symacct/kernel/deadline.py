@@ -371,6 +371,7 @@ def _shown_by() -> Show | None:
     with suppress(AttributeError, ValueError):  # there is no standard error, or it is closed
         if sys.stderr.isatty():
             return _on_terminal
-    if not hasattr(ipython_shell(), "kernel"):
+    ipython = sys.modules.get("IPython")
+    if ipython is None or not hasattr(ipython_shell(), "kernel"):
         return None
-    return _Cell(sys.modules["IPython"].display.display)
+    return _Cell(ipython.display.display)
