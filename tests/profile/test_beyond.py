@@ -5,7 +5,7 @@ import math
 import pytest
 from flint import arb
 
-from symacct.profile.sums import TransformOnLine
+from symacct.profile.losses.summed import TransformOnLine
 
 
 def normal(constant, falling, asked):

@@ -32,9 +32,9 @@ from symacct.profile.losses.fixed_size import (
     below,
 )
 from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.summed import TransformOnLine
 from symacct.profile.part import OrderLine
 from symacct.profile.runs import DirectedRuns
-from symacct.profile.sums import TransformOnLine
 from tests.profile.laws import MP, contains, contains_complex, mp
 from tests.thinning import covering, examples, in_a_soak
 

@@ -138,7 +138,7 @@ def a_sample_off_the_line(m):
         yield part.hockey_stick(arb(y), False), at_zero - mp.expm1(y)
 
 
-@row("profile.losses.summed")
+@row("profile.losses.summed:the loss")
 def samples_by_few_nodes(m):
     """E_Q[R^a] for Q Laplace noise."""
     part = LaplaceLoss(Fraction(2), Fraction(1, 2))

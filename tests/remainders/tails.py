@@ -8,7 +8,7 @@ from flint import acb, arb
 from tests.remainders.rows import at_least, known, mp, refused, row
 
 
-@row("profile.sums:the largest of a tail", "_highest", "second_moment_bound")
+@row("profile.losses.summed:the largest of a tail", "_highest", "second_moment_bound")
 def the_largest_beyond(m):
     """Of parabolas that bend by as much as is said, and of moments that are attained."""
 

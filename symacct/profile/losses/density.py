@@ -29,11 +29,10 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball, legendre, up_to, within
 from symacct.laws.law import Law
 from symacct.mechanisms.pair import Overlap
-from symacct.profile.losses.summed import Sample, SummedLoss
+from symacct.profile.losses.summed import End, Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, Part
 from symacct.profile.proofs import DENSITIES
 from symacct.profile.roots import enclosed
-from symacct.profile.sums import End
 from symacct.profile.written_laws import Write, WrittenLaws, mixed
 
 if TYPE_CHECKING:

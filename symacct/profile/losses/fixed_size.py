@@ -31,9 +31,8 @@ from symacct.kernel.sums.balls import (
     up_to,
 )
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
-from symacct.profile.losses.summed import Sample, SummedLoss, fixed_size_hockey_stick
+from symacct.profile.losses.summed import End, Sample, SummedLoss, fixed_size_hockey_stick
 from symacct.profile.part import Floats, OrderLine, rounded_down
-from symacct.profile.sums import End
 from symacct.profile.written_laws import Write, WrittenLaws, laplaces, normals, of_fixed_size
 
 if TYPE_CHECKING:

@@ -36,11 +36,10 @@ from symacct.profile.float_laws import (
     nearest,
     unsampled,
 )
-from symacct.profile.losses.summed import Sample, SummedLoss
+from symacct.profile.losses.summed import End, Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, Part, loss_for
 from symacct.profile.proofs import LAPLACE
 from symacct.profile.roots import Value
-from symacct.profile.sums import End
 from symacct.profile.written_laws import Write, WrittenLaws, laplaces, mixed
 
 if TYPE_CHECKING:

@@ -24,10 +24,9 @@ from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import normal_tail, tilted_tail, up_to
 from symacct.profile import float_laws
-from symacct.profile.losses.summed import Sample, SummedLoss
+from symacct.profile.losses.summed import End, Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.roots import enclosed
-from symacct.profile.sums import End
 from symacct.profile.written_laws import BREAK, MOST_TERMS, Write, WrittenLaws, factor, normal
 
 #: Bounds are worked out at this many bits; of fewer they are wider.

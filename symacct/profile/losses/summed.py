@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,7 +20,130 @@ from symacct.kernel.errors import LimitError
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import within
 from symacct.profile.part import Floats, OrderLine, Part, log_turning, no_pair
-from symacct.profile.sums import SHARE, End, TransformOnLine, second_moment_bound, sums_on_a_line
+from symacct.profile.sums import sums_on_a_line
+
+# --- the largest of a tail
+#
+# The largest |F(a+is)| from some s on, where F is known value by value and far away by a bound.
+#
+# Between two places G(s) = e^{−iμs}F(a+is) is off its chord by at most |G″|d²λ(1−λ)/2, and |G″| <=
+# E_Q[(L−μ)²e^{aL}] is bounded by three real moments (docs/proofs/losses.md, Lemma between-places).
+
+#: A tail is walked by so many steps at most; then F(a) is its bound. More take longer, and bound a
+#: slow tail.
+_MOST_STEPS = 1200
+#: A goal is walked to if at most so many steps are foreseen, each a sum over all nodes; else it is
+#: raised. More take longer, and bound more sharply.
+_FORESEEN_STEPS = 200
+#: A bound may be e^{f/20} times the value at the start, f the nats that |F| has fallen there. A
+#: larger divisor bounds more sharply, and takes longer.
+SHARE = 20
+#: A goal that takes more steps is raised by that share of the fall that is left, so often at most.
+#: Every bound is proved.
+_RAISES = 100
+
+#: (A, C) with |F(a+is)| <= A + C/s for every s > 0.
+End = tuple[arb, arb]
+
+
+@dataclass(frozen=True)
+class TransformOnLine:
+    """A transform on a line Re z = a is known by values |F(a+is)| and three bounds.
+
+    `at` bounds a value from above, `moment` is F(a), `bend` bounds |G″|. For every s > 0 it is at
+    most A + C/s, for each (A, C) of `ends`.
+    """
+
+    at: Callable[[float], arb]
+    moment: arb
+    bend: arb
+    ends: list[End]
+
+    def largest_beyond(self, start: float) -> arb:
+        """Bound |F(a+is)| for all s >= start > 0, within a share of what it has fallen there.
+
+        Where that would take too many steps it is the least that few steps show, F(a) at most.
+        """
+        most = self.moment
+        for constant, falling in self.ends:
+            if (far := constant + falling / arb(start)) < most:
+                most = far
+        return most.min(self._walked(start, most))
+
+    def _walked(self, start: float, most: arb) -> arb:
+        """Bound |F(a+is)| from `start` on by steps between values, up to where `ends` serve.
+
+        `most` where no walk of few steps is foreseen to show less.
+        """
+        if not self._may_arrive(start, most):
+            return most
+        place, here, step = start, self.at(start), start
+        fall = (self.moment / here).log()
+        slack, goal = (fall / SHARE).expm1().mid(), self._lowest_goal(start, fall, most)
+        if goal is None:
+            return most
+        for _ in range(_MOST_STEPS):
+            deadline.check()
+            if any(constant + falling / place <= goal for constant, falling in self.ends):
+                return goal
+            next_place = place + step
+            there = self.at(next_place)
+            bent = self.bend * (arb(next_place) - arb(place)) ** 2 / 2
+            highest = _highest(here, there, bent)
+            if not highest <= goal:
+                if not bent <= slack * goal:
+                    step /= 2
+                    continue
+                goal = goal.max(highest * (1 + slack))
+            # Where the chord goes on, twice the step bends four times as much.
+            next_there = (there + 2 * (there - here)).max(arb(0))
+            may_double = _highest(there, next_there, 4 * bent) <= goal
+            place, here, step = next_place, there, 2 * step if may_double else step
+        return most
+
+    def _lowest_goal(self, start: float, fall: arb, most: arb) -> arb | None:
+        """Estimate the lowest goal from `start` on that a walk of few steps may show.
+
+        It is a share of the fall in nats above the value there, or of what is left again and again.
+        None where there is no fall, or no such goal below `most`.
+        """
+        for _ in range(_RAISES if fall > 0 else 0):
+            fall *= 1 - arb(1) / SHARE
+            goal = self.moment * (-fall).exp()
+            if not goal < most:
+                break
+            if self._may_arrive(start, goal):
+                return goal
+        return None
+
+    def _may_arrive(self, start: float, goal: arb) -> bool:
+        """Estimate if few steps from `start` lead to where A + C/s is below the goal.
+
+        No step d is longer than |G″|d²/8 <= goal allows.
+        """
+        last = arb(start) + _FORESEEN_STEPS * (8 * goal / self.bend).sqrt()
+        return not all(constant + falling / last > goal for constant, falling in self.ends)
+
+
+def _highest(here: arb, there: arb, bent: arb) -> arb:
+    """Bound (1−λ)·here + λ·there + λ(1−λ)·bent from above for all 0 <= λ <= 1, bent >= 0."""
+    rise = there - here
+    if bent <= abs(rise):
+        return here.max(there)
+    return (here + (rise + bent) ** 2 / (4 * bent)).max(here).max(there)
+
+
+def second_moment_bound(moments: list[arb], mean: float, apart: float) -> arb:
+    """Bound E_Q[(L−μ)²e^{aL}] by the moments F(a−h), F(a), F(a+h), h = `apart`, for any μ = `mean`.
+
+    As h²x² <= e^{hx} + e^{−hx} − 2.
+    """
+    below, middle, above = moments
+    turn = (arb(mean) * arb(apart)).exp()
+    return (below * turn + above / turn - 2 * middle) / arb(apart) ** 2
+
+
+# --- the loss
 
 #: Three moments are taken as far apart as they tell the variance of L to this factor at most. The
 #: bound is proved for any three moments; nearer ones take more bits.
