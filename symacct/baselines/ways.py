@@ -215,7 +215,7 @@ def _of_many_parts(
         return None
     known.claim = replace(known.claim, kind=Kind.UPPER)
     answer = ProfileAnswer(value, math.inf, MANY_PARTS)
-    return known.guarantee(asks_epsilon, target, answer, digits)
+    return known.stated(asks_epsilon, target, answer, digits)
 
 
 # --- shuffled answers

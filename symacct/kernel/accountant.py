@@ -900,18 +900,16 @@ class Accountant:
             is_unpinned = orders is None or isinstance(orders, str)
             return no_larger_at_one(best, search) if is_unpinned else best
         exact = question.conversion
-        exact_question = question.m, question.asks_epsilon, question.value
         exact.refuse_pinned(orders, question.by)
+        laws = exact.remembered(question.m, self._table)
         by_curve = replace(question, conversion=proved_conversion(BY_ORDERS))
         return by_the_profile(
             lambda digits: question.with_exact_epsilon(
-                exact.guarantee(*exact_question, digits, self._table)
+                laws.guarantee(question.asks_epsilon, question.value, digits)
             ),
             digits,
             is_default,
-            (lambda: self._answer(by_curve, None, digits))
-            if exact.may_exceed_curve(question.m, self._table)
-            else None,
+            (lambda: self._answer(by_curve, None, digits)) if laws.may_exceed_curve else None,
         )
 
     def _search(self, question: EpsilonDelta, digits: int) -> BestOrder:

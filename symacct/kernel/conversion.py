@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from symacct.kernel.answer import Enclosure, Guarantee
 from symacct.kernel.arithmetic import Arithmetic, Number
@@ -62,6 +62,19 @@ class OrderOne(Conversion):
 Memory: TypeAlias = Callable[[Node, tuple[Hashable, ...], str], Any]
 
 
+class LawsOfNode(Protocol):
+    """What the laws of one mechanism prove of (ε, δ)."""
+
+    #: May Rényi orders prove a smaller number than the laws, because these are only bounds?
+    may_exceed_curve: bool
+
+    def guarantee(self, asks_epsilon: bool, value: Fraction, digits: int) -> Guarantee:
+        """The guarantee with the true ε, or δ, or with the smallest bound above it by the laws.
+
+        Its kind says which.
+        """
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WholeProfile:
     """ε(δ) and δ(ε) by the mechanism's laws, in the place of a conversion of one order.
@@ -77,21 +90,12 @@ class WholeProfile:
         check_stated(f"conversion {self.name}", {"status": STATUS_REMEDY}, vars(self))
         check_status(f"conversion {self.name}", self.status)
 
-    def guarantee(
-        self, m: Node, asks_epsilon: bool, value: Fraction, digits: int, memory: Memory
-    ) -> Guarantee:
-        """The guarantee with the true ε, or δ, or with the smallest bound above it by the laws.
-
-        Its kind says which. `memory` keeps what serves later questions.
-        """
+    def remembered(self, m: Node, memory: Memory) -> LawsOfNode:
+        """What the laws of a mechanism prove; `memory` keeps it for later questions."""
         raise NotImplementedError
 
     def lower_bound(self, m: Node, asks_epsilon: bool, value: Fraction, digits: int) -> Enclosure:
         """A proved lower bound of the true ε, or δ, which is no guarantee."""
-        raise NotImplementedError
-
-    def may_exceed_curve(self, m: Node, memory: Memory) -> bool:
-        """May Rényi orders prove a smaller number than the laws, because these are only bounds?"""
         raise NotImplementedError
 
     def refuse_pinned(self, orders: str | Iterable[Numeric] | None, by: object) -> None:

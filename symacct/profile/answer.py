@@ -244,7 +244,13 @@ class Profile:
             return max(moment.log_delta(float(given)) for moment in moments)
         return math.inf
 
-    def guarantee(
+    def guarantee(self, asks_epsilon: bool, given: Fraction, digits: int) -> Guarantee:
+        """Answer ε(δ) or δ(ε) to so many digits, with the claim that its proof gives."""
+        with precision(first_bits(digits)):
+            answer = self.answer(asks_epsilon, given, digits)
+        return self.stated(asks_epsilon, given, answer, digits)
+
+    def stated(
         self, asks_epsilon: bool, given: Fraction, answer: ProfileAnswer, digits: int
     ) -> Guarantee:
         """Make the Guarantee of an answer: its enclosure, and the claim that its proof gives."""
@@ -364,22 +370,6 @@ def _oriented(product: Product, reverse: bool) -> tuple[frozenset[tuple[Part, in
 class Exact(WholeProfile):
     """The conversion "exact" answers by the largest profile of the dominating pairs."""
 
-    def guarantee(
-        self, m: Node, asks_epsilon: bool, given: Fraction, digits: int, memory: Memory
-    ) -> Guarantee:
-        """Answer ε(δ) or δ(ε) by the profile of the node, and remember the answer for its digits.
-
-        It is remembered for the limits in force, with what the profile has summed.
-        """
-        known = self.remembered(m, memory)
-        answers = memory(m, ("exact profile", limits.current()), "answers")
-        key = (asks_epsilon, *given.as_integer_ratio(), digits)
-        answer: ProfileAnswer | None = answers[key]
-        if answer is None:
-            with precision(first_bits(digits)):
-                answer = answers[key] = known.answer(asks_epsilon, given, digits)
-        return known.guarantee(asks_epsilon, given, answer, digits)
-
     def lower_bound(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
         """Bound ε(δ) or δ(ε) from below by what post-processing leaves; nothing is remembered."""
         return lower_bound(m, asks_epsilon, given, digits)
@@ -398,12 +388,8 @@ class Exact(WholeProfile):
                 remedy="ask without by",
             )
 
-    def may_exceed_curve(self, m: Node, memory: Memory) -> bool:
-        """Decide if Rényi orders may prove a smaller number; it makes the node's products."""
-        return self.remembered(m, memory).may_exceed_curve
-
     def remembered(self, m: Node, memory: Memory) -> Profile:
-        """Return the profile of a node, with what it has summed before."""
+        """Return the profile of a node, with what it has summed before under these limits."""
         table = memory(m, ("profile", limits.current()), "answers")
         known: Profile | None = table["profile"]
         if known is None:

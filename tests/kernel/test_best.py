@@ -41,7 +41,7 @@ from symacct.kernel.claims import Relation
 from symacct.kernel.deadline import OutOfTimeError, remaining
 from symacct.kernel.optimal_order import BestOrder
 from symacct.papers.report import PrivacyReport
-from symacct.profile.answer import Exact, profile
+from symacct.profile.answer import Exact, Profile, profile
 from tests.thinning import covering
 
 
@@ -277,7 +277,7 @@ def test_what_is_late_by_all_orders_is_had_by_a_few_of_them(monkeypatch):
     def no_time(*_):
         raise OutOfTimeError
 
-    monkeypatch.setattr(Exact, "guarantee", no_time)
+    monkeypatch.setattr(Exact, "remembered", no_time)
     m = 100 * PoissonSubsample(ZCDP("1/10"), "1/100")  # no profile is known, nor a grid
     found = Later(6).epsilon(m, "1e-5")
     least = m.epsilon("1e-5", 6, "improved")
@@ -288,7 +288,7 @@ def test_what_is_late_by_all_orders_is_had_by_a_few_of_them(monkeypatch):
 
 def test_the_true_number_is_asked_for_again_in_what_others_leave(monkeypatch):
     """As it ends early if it needs more than its share, which the others may not need."""
-    given, true = [], Exact.guarantee
+    given, true = [], Profile.guarantee
 
     def too_much_at_first(*question):
         given.append(remaining())
@@ -296,7 +296,7 @@ def test_the_true_number_is_asked_for_again_in_what_others_leave(monkeypatch):
             raise OutOfTimeError
         return true(*question)
 
-    monkeypatch.setattr(Exact, "guarantee", too_much_at_first)
+    monkeypatch.setattr(Profile, "guarantee", too_much_at_first)
     m = 100 * PoissonSubsample(Gaussian(2), "1/100")
     found = Accountant(4).epsilon(m, "1e-5")
     assert given[0] < 2.5 < given[1]

@@ -200,7 +200,7 @@ def check_bracket(m, chance, accountant):
         with limits(contour=2**28):
             least = ends(accountant.lower_epsilon(m, delta, 5))
             found = accountant.epsilon(m, delta, "exact", digits=6)
-            glued = ends(EXACT.guarantee(m, True, delta, 6, accountant._table).epsilon)
+            glued = ends(EXACT.remembered(m, accountant._table).guarantee(True, delta, 6).epsilon)
     except (PrecisionError, LimitError):
         return "vacuous"
     assert found.kind is Kind.UPPER
