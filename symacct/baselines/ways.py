@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from symacct.kernel.accountant import default_accountant
@@ -209,8 +208,7 @@ def _of_many_parts(
     """An upper bound of ε(δ) or δ(ε) by a grid of losses rounded up; None if it is not finite."""
     known = profile(node)
     directions = [direction.runs for direction in known.directions]
-    with np.errstate(all="ignore"):
-        value = (epsilon_above if asks_epsilon else delta_above)(directions, target)
+    value = (epsilon_above if asks_epsilon else delta_above)(directions, target)
     if not value.is_finite():
         return None
     known.claim = replace(known.claim, kind=Kind.UPPER)

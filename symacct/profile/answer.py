@@ -9,7 +9,6 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from flint import arb
 
 from symacct.kernel import limits
@@ -98,7 +97,6 @@ def _proofs(node: Node, dominating: list[Product]) -> list[Proof]:
 
 
 @steered
-@np.errstate(all="ignore")
 def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
     """Bound ε(δ) or δ(ε) from below by the profile of what post-processing leaves of the node.
 
@@ -110,7 +108,6 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(SOURCE,))
 
     @steered
-    @np.errstate(all="ignore")
     def ask(below: list[Product], digits: int) -> Enclosure:
         known = Profile(below, claim)
         ask = known.largest_epsilon if asks_epsilon else known.largest_delta
@@ -217,7 +214,6 @@ class Profile:
         )
 
     @steered
-    @np.errstate(all="ignore")
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
         """Answer ε(δ) or δ(ε) by the largest direction, or by the smoothed profile if smaller.
 

@@ -457,6 +457,7 @@ def _cheapest(
     return _cheapest_of(every, moments.largest - y, y, log_delta, drop, most)
 
 
+@np.errstate(all="ignore")  # a step without a bound is ∞ or NaN, and not taken
 def _cheapest_of(
     known: tuple[Floats, ...],
     room: float,
@@ -482,8 +483,7 @@ def _cheapest_of(
     lams, widest = np.where(widest < bounded, math.inf, lams), np.maximum(widest, bounded)
     h = np.minimum(2 * math.pi * shifts / (goal + 1), widest)
     # The last t hardly depends on c; a node costs terms by the digits it needs.
-    with np.errstate(divide="ignore"):
-        cost = np.maximum(over, drop) / h
+    cost = np.maximum(over, drop) / h
     cost[~((over < 2 * goal) & (variances > 0) & (h > 0) & (shifts <= most))] = math.inf
     i = int(cost[:-1].argmin())
     if not cost[i] < math.inf:
@@ -748,7 +748,8 @@ class Contour:
             terms[0] /= 2
             log_scale = float((largest * arb(plan.h) / arb.pi()).log())
         shifts = plan.c + 1j * plan.h * np.arange(plan.last + 1)
-        return FloatContour(shifts, np.log(terms) + log_scale, plan.taper)
+        with np.errstate(divide="ignore"):  # of nodes below the range of float64
+            return FloatContour(shifts, np.log(terms) + log_scale, plan.taper)
 
     @cached_property
     def _untapered(self) -> Callable[[acb], acb]:

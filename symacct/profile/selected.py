@@ -537,7 +537,6 @@ class BestOfRuns(Profile):
         return self.run_profile.answer(False, epsilon, _FEW_DIGITS)[0]
 
     @steered
-    @np.errstate(all="ignore")
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
         """Answer by the smallest of the bounds that the number of runs allows at this question."""
         of, ask = (for_delta, self._epsilon_by) if asks_epsilon else (for_epsilon, self._delta_by)

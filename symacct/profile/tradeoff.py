@@ -15,7 +15,6 @@ from itertools import pairwise
 from operator import attrgetter, methodcaller
 from typing import NamedTuple
 
-import numpy as np
 from flint import arb, ctx
 
 from symacct.kernel import deadline
@@ -180,7 +179,6 @@ def _exchanged(way: CompositionProfile, known: list[CompositionProfile]) -> Comp
 
 
 @within_floats(_BEYOND)
-@np.errstate(all="ignore")
 def second_error(height: HockeySticks, alpha: Fraction, below: HockeySticks | None = None) -> arb:
     """Compute the smallest error of the second kind at the level α, 0 <= α <= 1.
 
@@ -205,7 +203,6 @@ def smallest_second_error(heights: HockeySticks, alpha: Fraction) -> arb:
 
 
 @within_floats(_BEYOND)
-@np.errstate(all="ignore")
 def largest_power(height: HockeySticks, alpha: Fraction, below: HockeySticks | None = None) -> arb:
     """Compute the power 1 − f(α) of the best test, to as many digits however small it is.
 
@@ -455,7 +452,6 @@ class _Met(NamedTuple):
 
 # Proved in docs/proofs/currencies.md, Lemmas smallest-mu and mu-with-error.
 @within_floats(_GAUSSIAN_BEYOND)
-@np.errstate(all="ignore")
 def smallest_mu(height: HockeySticks, least_error: Fraction, digits: int) -> arb:
     """Compute the smallest μ with f >= G_μ where both errors are at least `least_error`.
 
@@ -635,7 +631,6 @@ class _Polygon:
 
 # Proved in docs/proofs/currencies.md, Lemma mu-regret.
 @within_floats(_GAUSSIAN_BEYOND)
-@np.errstate(all="ignore")
 def largest_regret(height: HockeySticks, mu: arb, digits: int) -> arb:
     """Compute the largest (H_μ(x) − H(x))/(1+x), H_μ the Gaussian profile; 0 where none is above 0.
 

@@ -27,9 +27,11 @@ def within_floats(finding: str, where: str = "", remedy: str = "") -> Iterator[N
     """Turns a float's ArithmeticError or ValueError in the decorated function to a PrecisionError.
 
     Floats that choose steps may leave their range; the error has the finding, where and remedy.
+    Arrays that do are ∞ or NaN without a warning.
     """
     try:
-        yield
+        with np.errstate(all="ignore"):
+            yield
     except SymacctError:
         raise
     except (ArithmeticError, ValueError) as error:
