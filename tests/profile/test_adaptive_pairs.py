@@ -98,7 +98,7 @@ def at_log(grown):
 
 def delta_of(known, epsilon, digits):
     """The guarantee of δ(ε) by a profile."""
-    return known.guarantee(False, epsilon, known.answer(False, epsilon, digits), digits)
+    return known.guarantee(False, epsilon, digits)
 
 
 def check(node, known, grown, kind=Kind.EXACT):
