@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 
 from symacct.kernel import deadline
+from symacct.profile.hulls import falling_hull
 
 #: Adaptive runs are enumerated while all first runs beside the worst after them have so many
 #: outcomes at most; of more each step would take too long in fractions, and blocks of runs give a
@@ -41,7 +42,8 @@ def envelope(pairs: Iterable[Masses]) -> tuple[tuple[Fraction, Fraction], ...]:
     largest; so is the largest of all, whose slopes change by the q, each where a = p/q.
     """
     lines = {line for masses in pairs for line in _lines(masses)}
-    upper_lines = _upper(lines)
+    # The lines that are the largest somewhere on a > 0, from the steepest fall on.
+    upper_lines = [(-y, d) for d, y in reversed(falling_hull((d, -c) for c, d in lines))]
     places = [
         (first[0] - other[0]) / (first[1] - other[1])
         for first, other in itertools.pairwise(upper_lines)
@@ -129,21 +131,3 @@ def _lines(masses: Masses) -> Iterable[Line]:
     falling = sorted((pair for pair in masses if pair[0]), key=lambda pair: pair[1] / pair[0])
     every = itertools.accumulate(falling, lambda x, y: (x[0] + y[0], x[1] + y[1]))
     return [(Fraction(0), Fraction(0)), *every]
-
-
-def _upper(lines: Iterable[Line]) -> list[Line]:
-    """Return the lines that are the largest somewhere on a > 0, from the steepest fall on."""
-    kept: list[Line] = []
-    for c, d in sorted(lines, key=lambda line: (-line[1], line[0])):
-        while kept and (c >= kept[-1][0] or _is_hidden(kept, (c, d))):
-            kept.pop()
-        kept.append((c, d))
-    return kept
-
-
-def _is_hidden(kept: list[Line], new: Line) -> bool:
-    """Is the last line nowhere above both the one before it and the new one?"""
-    if len(kept) < 2:
-        return False
-    (c, d), (c_last, d_last), (c_new, d_new) = kept[-2], kept[-1], new
-    return (c - c_last) * (d_last - d_new) >= (c_last - c_new) * (d - d_last)

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from symacct.kernel import deadline
 from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
+from symacct.kernel.sums.hull import lower_hull
 
 #: x = e^ε, and what H(x) is at most.
 Point = tuple[Fraction, Fraction]
@@ -99,7 +100,7 @@ def _rise_before(enclosures: Sequence[Enclosed], i: int) -> Fraction:
 
 def _pair_of(points: Iterable[Point]) -> FractionMasses:
     """Make the pair whose H is the largest convex function below all points that never rises."""
-    corners = _lower_hull(points)
+    corners = falling_hull(points)
     slopes = [*((v[1] - u[1]) / (v[0] - u[0]) for u, v in pairwise(corners)), _ZERO]
     turns = zip(corners[1:], pairwise(slopes), strict=True)
     masses = [(x * (after - before), after - before) for (x, _), (before, after) in turns]
@@ -107,19 +108,10 @@ def _pair_of(points: Iterable[Point]) -> FractionMasses:
     return tuple(pair for pair in (*masses, (only_p, _ZERO), (_ZERO, only_q)) if any(pair))
 
 
-def _lower_hull(points: Iterable[Point]) -> list[Point]:
+def falling_hull(points: Iterable[Point]) -> list[Point]:
     """Return the corners of the largest convex function below all points that never rises."""
-    corners: list[Point] = []
+    falling: list[Point] = []
     for point in deadline.each(sorted(points)):
-        if corners and point[1] >= corners[-1][1]:
-            continue  # the function may stay as low as it is
-        while len(corners) > 1 and _is_above(corners[-1], corners[-2], point):
-            corners.pop()
-        corners.append(point)
-    return corners
-
-
-def _is_above(middle: Point, left: Point, right: Point) -> bool:
-    """Is the middle one not below the line through the others?"""
-    rise = (right[1] - left[1]) * (middle[0] - left[0])
-    return (middle[1] - left[1]) * (right[0] - left[0]) >= rise
+        if not falling or point[1] < falling[-1][1]:  # else the function may stay as low as it is
+            falling.append(point)
+    return lower_hull(falling)

@@ -1,20 +1,21 @@
-"""Lower convex hulls of points, from balls."""
+"""Lower convex hulls of points, from balls or exact numbers."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from typing import Any
 
 from symacct.kernel.arithmetic import Arithmetic, Number
 
-#: A CGF order λ and the value there.
-Point = tuple[int, Number]
+#: A place, such as a CGF order λ, and the value there.
+Point = tuple[Any, Number]
 
 
 # Proved in docs/proofs/certificates.md, Lemma chord-bound.
 def lower_hull(points: Sequence[Point]) -> list[Point]:
-    """The corners of the lower convex hull of points of ascending λ, bounds of a convex function.
+    """The corners of the lower convex hull of bounds of a convex function, from left on.
 
     A corner that balls do not decide is left out: the chord past it bounds the function as well.
     """
