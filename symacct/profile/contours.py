@@ -846,13 +846,6 @@ def log_chernoff(runs: FactorRuns, lam: float, reverse: bool) -> arb:
     return sum(log_moments, x * x.log() - (1 + x) * x.log1p())
 
 
-def _in_rows(values: list[acb]) -> acb_mat:
-    """Put values row by row in about a square, zeros at the end."""
-    width = math.isqrt(len(values) - 1) + 1
-    padded = values + [acb(0)] * (-len(values) % width)
-    return acb_mat(len(padded) // width, width, padded)
-
-
 def _polynomial(coefficients: list[acb]) -> Callable[[acb], acb]:
     """Make the function Σ a_n x^n on the unit circle, by a square of coefficients if they are many.
 
@@ -860,7 +853,9 @@ def _polynomial(coefficients: list[acb]) -> Callable[[acb], acb]:
     """
     if len(coefficients) <= _MOST_HORNER_COEFFICIENTS:
         return acb_poly(coefficients)
-    rows = _in_rows(coefficients)
+    width = math.isqrt(len(coefficients) - 1) + 1
+    padded = coefficients + [acb(0)] * (-len(coefficients) % width)
+    rows = acb_mat(len(padded) // width, width, padded)
 
     def value(x: acb) -> acb:
         inner = powers(x, rows.ncols())
@@ -948,14 +943,9 @@ class SmoothedContour(Contour):
     def delta(self, y: arb) -> arb:
         """Enclose D(y) − P(L = ∞) of the runs without the noise."""
         above, wider = super().delta(y), self._wider.delta(y)
-        r = arb(_NOISE_RATIO.numerator) / _NOISE_RATIO.denominator
-        most = (r * r * self._ratio / 8).exp() / (r - 1) * (wider - above)
+        r = ball(_NOISE_RATIO)
+        most = (r * r * ball(self.noise) / 8).exp() / (r - 1) * (wider - above)
         return above - up_to(most.max(arb(0)))
-
-    @property
-    def _ratio(self) -> arb:
-        """μ² in a ball."""
-        return arb(self.noise.numerator) / self.noise.denominator
 
     @cached_property
     def _wider(self) -> Contour:
@@ -966,8 +956,8 @@ class SmoothedContour(Contour):
         noise = GaussianLoss(_NOISE_RATIO**2 * self.noise)
         wider = Contour((*self.runs[:-1], (noise, 1)), self.plan, self.reverse, self.at)
         with ctx.workprec(self.plan.bits):
-            c, h, more = arb(self.plan.c), arb(self.plan.h), _NOISE_RATIO**2 - 1
-            half = self._ratio * more.numerator / (2 * more.denominator)
+            c, h = arb(self.plan.c), arb(self.plan.h)
+            half = ball(self.noise * (_NOISE_RATIO**2 - 1) / 2)
             shifts = (acb(c, h * n) for n in range(len(self.nodes)))
             grown = [
                 x * (s * (s + 1) * half).exp() for x, s in zip(self.nodes, shifts, strict=True)
@@ -1112,10 +1102,7 @@ class RootBracket:
 
     def value(self, y: float) -> arb:
         """Enclose D(y) to about 3 digits of δ, and note on which side of the root y is."""
-
-        def goal() -> arb:
-            return ball(self.delta)
-
+        goal = partial(ball, self.delta)
         value = self.roughly(partial(arb, y), goal, _VALUED_DIGITS)
         with ctx.workprec(bits_for(_VALUED_DIGITS)):
             is_within = decided(value, goal())

@@ -676,7 +676,8 @@ def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> I
         outcomes = min(_OUTCOMES_PER_STEP * steps, MOST_OUTCOMES)
         for group, times in grouped(part, count, reverse, need, outcomes):
             low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))
-            yield LaidLaw(times, (low, high), partial(_of_group, group))
+            laid = partial(of_cells, group.cells, left_out=group.left_out)
+            yield LaidLaw(times, (low, high), laid)
     elif densities := part.density_pairs(reverse):
         every = [reach(loss, way, need) for loss, ways in densities for way in ways]
         ends = arb(min(low for low, _ in every)), arb(max(high for _, high in every))
@@ -693,11 +694,6 @@ def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> I
         laid = partial(of_profile, part, reverse, ends)
         groups = partial(lines_below, part, reverse, ends)
         yield LaidLaw(count, ends, laid, part.ends_in_atoms, groups)
-
-
-def _of_group(group: Group, step: arb) -> DottedLaw:
-    """Lay the cells of a group."""
-    return of_cells(group.cells, step, group.left_out)
 
 
 def _of_densities(
