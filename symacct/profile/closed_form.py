@@ -498,12 +498,6 @@ def _smoothed(v: arb, end: arb, mu: arb, count: int) -> tuple[list[arb], list[ar
 # Profiles that need no contour: of no run, of one, and those that a sum or a lattice gives.
 
 
-def closed_form(runs: Runs, reverse: bool) -> Value | None:
-    """Return D as a function of y at flint's precision; None where only a contour gives it."""
-    form = proved_form(runs, reverse)
-    return None if form is None else form[0]
-
-
 def proved_form(runs: Runs, reverse: bool) -> tuple[Value, Proof] | None:
     """Return the closed form of D and its proof, or None where there is none.
 

@@ -23,7 +23,7 @@ from symacct import (
     limits,
 )
 from symacct.kernel.arithmetic.ball import accuracy
-from symacct.profile.closed_form import closed_form, lattice_profile, share_lattice
+from symacct.profile.closed_form import lattice_profile, proved_form, share_lattice
 from symacct.profile.grids import Grids
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import several_runs
@@ -173,7 +173,7 @@ def test_many_runs_of_many_outcomes(seed):
     """Beyond the outcomes that are summed: few digits between the bounds; no more are tried."""
     draw = random.Random(seed)
     m = draw.randint(100, 2000) * five(draw)
-    assert closed_form(products(m)[0].runs, False) is None
+    assert proved_form(products(m)[0].runs, False) is None
     found = m.epsilon("1e-5", digits=4, conversion="exact").epsilon
     assert found.digits >= 4
     assert m.lower_epsilon("1e-5", digits=4).lower <= found.upper
