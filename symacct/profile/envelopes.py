@@ -69,7 +69,7 @@ def adaptive(
     V(k − 1). None where there are too many outcomes or runs, masses that are no fractions, or a
     kind without pairs.
     """
-    if not all(every and _are_fractions(every) for every in kinds):
+    if not all(every and are_fractions(every) for every in kinds):
         return None
     if math.prod(count + 1 for count in kinds.values()) > _MOST_STATES:
         return None
@@ -95,7 +95,7 @@ def in_blocks(every: Collection[Masses], count: int) -> list[tuple[Masses, int]]
     worst = [_NOTHING]
     while (
         len(worst) <= min(count, _MOST_RUNS_OF_BLOCK)
-        and _are_fractions(every)
+        and are_fractions(every)
         and _outcomes(every, worst[-1]) <= _MOST_OUTCOMES_OF_BLOCK
     ):
         deadline.check()
@@ -111,7 +111,7 @@ def _outcomes(every: Iterable[Masses], rest: Masses) -> int:
     return sum(len(masses) * len(rest) for masses in every)
 
 
-def _are_fractions(every: Iterable[Masses]) -> bool:
+def are_fractions(every: Iterable[Masses]) -> bool:
     """Decide if all masses are fractions, and none a symbol."""
     return all(isinstance(x, Fraction) for masses in every for pair in masses for x in pair)
 

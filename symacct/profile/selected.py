@@ -30,6 +30,7 @@ from symacct.kernel.sums.halving import golden_least, halved
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial, log_of_rate
 from symacct.operations.repeat import RepeatAndSelect, Runs
 from symacct.profile.answer import Profile, ProfileAnswer, directions_of, profile, steered
+from symacct.profile.envelopes import are_fractions
 from symacct.profile.hulls import FractionMasses, at_smallest, pair_above, pair_below
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Floats
@@ -220,7 +221,7 @@ def _laws(product: Product) -> Sequence[tuple[Exact, Exact]]:
         few = math.prod(part.outcomes(count) for part, count in parts) <= _MOST_OUTCOMES
         if few and sum(n for _, n in parts) == 1 and len(parts[0][0].masses) <= _MOST_OUTCOMES:
             return _outcomes(parts[0][0])
-        if few and all(map(_is_rational, parts)):
+        if few and are_fractions(atoms.laws for atoms, _ in parts):
             return Atoms.joint(parts).laws
     return _quantized(product)
 
@@ -229,11 +230,6 @@ def _outcomes(part: Atoms) -> Sequence[tuple[Exact, Exact]]:
     """List all outcomes apart: of equal likelihood ratios one may be better than another."""
     mixed = (((1 - part.gamma) * q + part.gamma * p, q) for p, q in part.masses)
     return [(p, q) for p, q in mixed if p != 0 or q != 0]
-
-
-def _is_rational(run: tuple[Atoms, int]) -> bool:
-    """Decide if all masses of a run are fractions."""
-    return all(isinstance(x, Fraction) for masses in run[0].laws for x in masses)
 
 
 def _quantized(product: Product) -> FractionMasses:

@@ -347,9 +347,7 @@ class TangentSearch:
         """
         before, u, v, after = self.points[left - 1 : left + 3]
         rise, fall = _slope(before, u), _slope(v, after)
-        meet = u.x + rational(
-            _clipped((v.value - u.value - fall * ball(v.x - u.x)) / (rise - fall))
-        )
+        meet = u.x + rational(_finite((v.value - u.value - fall * ball(v.x - u.x)) / (rise - fall)))
         middle = (u.x + v.x) / 2
         if not u.x < meet < v.x:
             meet = middle
@@ -379,9 +377,10 @@ class TangentSearch:
         return at_zero.max(at_last)
 
 
-def _slope(u: TangentPoint, v: TangentPoint) -> arb:
-    """Compute the slope of the chord between two points."""
-    return (v.value - u.value) / ball(v.x - u.x)
+def _slope(left: tuple[Fraction, arb], right: tuple[Fraction, arb]) -> arb:
+    """Compute the slope of the chord between two points (x, y)."""
+    (x, low), (far, high) = left, right
+    return (high - low) / ball(far - x)
 
 
 def _power_of_two(octave: int) -> Fraction:
@@ -392,11 +391,6 @@ def _power_of_two(octave: int) -> Fraction:
 def _octaves(ratio: Fraction) -> int:
     """Estimate the binary logarithm of a ratio to 1."""
     return ratio.numerator.bit_length() - ratio.denominator.bit_length()
-
-
-def _clipped(x: arb) -> arb:
-    """Return x, or 0 where it is no number."""
-    return x if x.is_finite() else arb(0)
 
 
 # --- Gaussian trade-offs
@@ -701,8 +695,8 @@ class _Excess:
 
     def _between(self, i: int, u: SlopePoint, v: SlopePoint) -> tuple[arb, Fraction]:
         """Bound the excess between two points by H_μ's chord and the lines that H is above."""
-        rise = _gaussian_slope(self.points[i - 1], u) if i else self.first
-        fall = _gaussian_slope(v, self.points[i + 2]) if i + 2 < len(self.points) else arb(0)
+        rise = _slope(self.points[i - 1], u) if i else self.first
+        fall = _slope(v, self.points[i + 2]) if i + 2 < len(self.points) else arb(0)
         width = ball(v.x - u.x)
         off = (v.height - u.height - fall * width) / (rise - fall)
         meet = u.x + rational(off.mid()) if off.is_finite() else u.x
@@ -716,16 +710,11 @@ class _Excess:
         return BALL.maximum(self._share(u), self._share(v), between), meet
 
 
-def _gaussian_slope(u: SlopePoint, v: SlopePoint) -> arb:
-    """Compute the slope of the chord of H between two points."""
-    return (v.height - u.height) / ball(v.x - u.x)
-
-
 def _height(mu: arb) -> Fraction:
     """Round up to a fraction to compare by; 2^64 for what is no number, so that it comes first."""
     return rational(mu.upper()) if mu.is_finite() else Fraction(2) ** 64
 
 
-def _finite(mu: arb) -> arb:
-    """Return μ, or 0 where it is no number, as a lower bound."""
-    return mu if mu.is_finite() else arb(0)
+def _finite(x: arb) -> arb:
+    """Return x, or 0 where it is no number."""
+    return x if x.is_finite() else arb(0)
