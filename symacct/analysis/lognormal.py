@@ -109,6 +109,11 @@ class Lognormal:
         """s², at flint's current precision."""
         return BALL.number(self.ratio)
 
+    @property
+    def root(self) -> arb:
+        """s, at flint's current precision."""
+        return self.square.sqrt()
+
     @cached_property
     def s(self) -> float:
         """s in float64; PrecisionError for an s² beyond float64."""
@@ -267,7 +272,7 @@ class Lognormal:
         need = max(need, 1.0) + _TRANSFORM_SPARE_NATS
         angles = [float(u.arg().mid()) for u in nodes]
         line = self._best_line(min(angles), max(angles), need)
-        turn = acb(0, -self._s * arb(line.y)).exp()
+        turn = acb(0, -self.root * arb(line.y)).exp()
         nearest = min((u * turn).real.lower() for u in nodes)
         points, reach = self._points(line, need, arb(0).max(nearest))
         strip = self._strip(line)
@@ -279,11 +284,6 @@ class Lognormal:
                 total += weight * (-u * w).exp()
             yield total + acb_within(strip + self._left_out(line, (u * turn).real, reach))
 
-    @property
-    def _s(self) -> arb:
-        """s, at flint's current precision."""
-        return self.square.sqrt()
-
     def _check(self, u: acb, line: Line) -> None:
         """Raise PrecisionError unless the integrand decays on both edges of the strip.
 
@@ -291,7 +291,7 @@ class Lognormal:
         """
         half, angle = arb.pi() / 2, u.arg()
         edges = (line.y - line.w, line.y + line.w)
-        if not all(abs(angle - self._s * arb(edge)) <= half for edge in edges):
+        if not all(abs(angle - self.root * arb(edge)) <= half for edge in edges):
             raise PrecisionError(
                 "the transform of a lognormal variable: found no strip in which it falls, needed "
                 "a less extreme variance"
@@ -330,7 +330,7 @@ class Lognormal:
             # where ρe^{sx−s²/2} is as much as is needed
             far = (math.log(goal / rho) + self.s**2 / 2) / self.s
             last = min(last, max(first + 1, math.ceil(far / line.spacing)))
-        h, y, s, half = arb(line.spacing), arb(line.y), self._s, self.square / 2
+        h, y, s, half = arb(line.spacing), arb(line.y), self.root, self.square / 2
         scale = h / (2 * arb.pi()).sqrt()
         points = []
         for k in range(first, last + 1):
@@ -349,7 +349,7 @@ class Lognormal:
         """An upper bound of the points beyond both ends: e^{−ρW} falls to the right."""
         h, y = arb(line.spacing), arb(line.y)
         left, right = -h * reach[0], h * reach[1]
-        fallen = (-rho.max(arb(0)) * (self._s * right - self.square / 2).exp()).exp()
+        fallen = (-rho.max(arb(0)) * (self.root * right - self.square / 2).exp()).exp()
         return (y * y / 2).exp() * (normal_tail(left) + fallen * self._right(right))
 
     def _right(self, x: arb) -> arb:
@@ -559,15 +559,10 @@ class LognormalMoments(SumMoments):
             if not right < rest:
                 total += term(last := last + 1)
         value = h * (total + up_to(left) + up_to(right))
-        y, angle = arb(tilt), arb(turned) - self._s * arb(tilt)
+        y, angle = arb(tilt), arb(turned) - self.law.root * arb(tilt)
         grown = (self.count * y * y / 2).exp() / angle.cos() ** theta
         off = 2 * grown / (2 * arb.pi() * arb(turned) / h).expm1()
         return value / (1 + within(off))
-
-    @property
-    def _s(self) -> arb:
-        """s, at flint's current precision."""
-        return self.law.square.sqrt()
 
     # --- the grid on which log u lies
 
@@ -841,7 +836,7 @@ class Shortfall:
 
     def _log_most(self, u: acb) -> arb:
         """An upper bound of log|e^{uK₀}φ(u)^t| over the ball u; ∞ where none is proved."""
-        s = self.law.square.sqrt()
+        s = self.law.root
         y = arb(self._tilt(u))
         turn = acb(0, -s * y).exp()
         rho = (u * turn).real
@@ -874,7 +869,7 @@ class Shortfall:
 
         ∞ where one of the factors is not proved to fall.
         """
-        angle, s = arb(self.plan.tail), self.law.square.sqrt()
+        angle, s = arb(self.plan.tail), self.law.root
         u, _ = self._place(angle, end)
         share = 1 / (arb(self.plan.scale) * angle.cos() ** 2 * end.sinh())
         y = arb(max(self._tilt(u), _TILT_FACTOR * self.plan.tail / self.law.s))
