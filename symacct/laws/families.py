@@ -483,6 +483,7 @@ class Binomial(Law, n=number_of_trials, theta=probability):
 
     n: Any
     theta: Any
+    _shared = "n"
 
     @property
     def probabilities(self) -> tuple[Fraction, ...] | None:
@@ -492,10 +493,6 @@ class Binomial(Law, n=number_of_trials, theta=probability):
             return None
         n, theta = int(self.n), self.theta
         return tuple(math.comb(n, k) * theta**k * (1 - theta) ** (n - k) for k in range(n + 1))
-
-    def why_no_closed_form(self, other: Self) -> str | None:
-        """ "one n for both" where n differs, else None."""
-        return None if self.n == other.n else "one n for both"
 
     def is_swapped_with(self, other: Self) -> bool:
         return bool(self.theta + other.theta == 1)  # by k ↦ n − k
@@ -532,6 +529,7 @@ class Weibull(Law, shape=positive, scale=positive):
 
     shape: Any
     scale: Any = 1
+    _shared = "shape"
 
     @property
     def kernel(self) -> Kernel:
@@ -543,10 +541,6 @@ class Weibull(Law, shape=positive, scale=positive):
         """shape·log(scale) − log(shape)"""
         shape, scale = ctx.number(self.shape), ctx.number(self.scale)
         return shape * ctx.log(scale) - ctx.log(shape)
-
-    def why_no_closed_form(self, other: Self) -> str | None:
-        """ "one shape for both" where shapes differ, else None."""
-        return None if self.shape == other.shape else "one shape for both"
 
     def against(self, other: Self) -> Direction:
         # X^shape is exponential with the rate scale^{−shape}.
@@ -580,6 +574,7 @@ class Pareto(Law, shape=positive, start=positive):
 
     shape: Any
     start: Any = 1
+    _shared = "start"
 
     @property
     def kernel(self) -> Kernel:
@@ -591,10 +586,6 @@ class Pareto(Law, shape=positive, start=positive):
         """−shape·log(start) − log(shape)"""
         shape = ctx.number(self.shape)
         return -(shape * ctx.log(ctx.number(self.start))) - ctx.log(shape)
-
-    def why_no_closed_form(self, other: Self) -> str | None:
-        """ "one start for both" where starts differ, else None."""
-        return None if self.start == other.start else "one start for both"
 
     def against(self, other: Self) -> Direction:
         # log(X/m) is exponential with the rate a.
@@ -764,10 +755,7 @@ class TruncatedNegativeBinomial(Law, eta=above_minus_one, gamma=probability):
 
     eta: Any
     gamma: Any
-
-    def why_no_closed_form(self, other: Self) -> str | None:
-        """ "one eta for both" where η differs, else None."""
-        return None if self.eta == other.eta else "one eta for both"
+    _shared = "eta"
 
     def against(self, other: Self) -> Direction:
         """The direction of two such laws of one η."""
@@ -780,6 +768,7 @@ class Laplace(Law, mean=typed_value, scale=positive):
 
     mean: Any
     scale: Any = 1
+    _shared = "scale"
 
     @property
     def kernel(self) -> Kernel:
@@ -793,10 +782,6 @@ class Laplace(Law, mean=typed_value, scale=positive):
 
     def is_swapped_with(self, other: Self) -> bool:
         return bool(self.scale == other.scale)  # by x ↦ μ₁ + μ₂ − x
-
-    def why_no_closed_form(self, other: Self) -> str | None:
-        """ "one scale for both" where scales differ, else None."""
-        return None if self.scale == other.scale else "one scale for both"
 
     def against(self, other: Self) -> Direction:
         """The direction of two Laplace laws of one scale, by their distance."""

@@ -257,6 +257,9 @@ class Law:
     #: The check of each parameter that is one number, by its name.
     domains: ClassVar[dict[str, Domain]] = {}
 
+    #: The parameter that both laws of a pair share, where its closed form needs that; else empty.
+    _shared: ClassVar[str] = ""
+
     def __init_subclass__(cls, **domains: Domain) -> None:
         """Register a family under its name, with the domains of its parameters."""
         super().__init_subclass__()
@@ -320,6 +323,8 @@ class Law:
 
         It completes the words "found …, needed".
         """
+        if self._shared and getattr(self, self._shared) != getattr(other, self._shared):
+            return f"one {self._shared} for both"
         return None
 
     def is_swapped_with(self, other: Self) -> bool:
