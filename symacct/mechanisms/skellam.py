@@ -255,13 +255,10 @@ def _(
     Outcomes beyond 50 nats are left out, and not bounded.
     """
     kept = noise.outcomes(0.0, float_above(power), _FLOAT_NATS)
-    with precision(_FLOAT_BITS):
-        known = [
-            (float(q.log()), float(x))
-            for k, (q, x) in zip(kept, noise.weighted_losses(kept), strict=True)
-            if 2 * k != noise.sensitivity and (2 * k > noise.sensitivity or not above_one)
-        ]
-    logs, losses = np.array(known).T
+    logs, losses = noise.in_floats(kept)
+    place = 2 * np.array(kept) - noise.sensitivity
+    counted = place > 0 if above_one else place != 0
+    logs, losses = logs[counted], losses[counted]
     masses = LogNumber(np.ones_like(logs), logs, _LOG_ERROR * np.abs(logs))
     return (masses * value(ctx.near(losses))).total()
 
