@@ -391,8 +391,6 @@ class NormalShift(Shift):
         return written.Integral(density * value(log_ratio), (z, -sympy.oo, sympy.oo))
 
 
-# A mass of Q of ½ has the smallest ratio P/Q = e^{−s}, and one of ½e^{−s} the largest, e^s;
-# between the centres it has a density.
 @dataclass(frozen=True)
 class AllocatedNoise(Neighbours):
     """Normal noise allocated to one of `places`, and normal noise beside it, that bound all pairs.
@@ -412,6 +410,8 @@ class AllocatedNoise(Neighbours):
         return ()
 
 
+# A mass of Q of ½ has the smallest ratio P/Q = e^{−s}, and one of ½e^{−s} the largest, e^s;
+# between the centres it has a density.
 @dataclass(frozen=True)
 class LaplaceShift(Shift):
     """Laplace laws of scale 1 that are `shift` = Δ/b apart.

@@ -14,7 +14,6 @@ from symacct.theory.amplification.directions import (
     TWO_DIRECTIONS,
     OneDirection,
     has_two_directions,
-    in_balls,
     larger_of_directions,
     of_node,
     why_not,
@@ -91,13 +90,7 @@ def coin_of_directions(
     ctx: Arithmetic, eps: tuple[RDPCurve, RDPCurve], alpha: Order, share: Exact
 ) -> Number:
     """ε′(α) = max over both directions D of log( s e^{(α−1)D₁(α)} + (1−s) e^{(α−1)D₂(α)} )/(α−1)"""
-    return in_balls(
-        ctx,
-        eps,
-        lambda curves: larger_of_directions(
-            curves, alpha, lambda each: either(BALL, tuple(each), alpha, share)
-        ),
-    )
+    return larger_of_directions(ctx, eps, lambda each: either(BALL, each, alpha, share))
 
 
 # --- failures

@@ -224,20 +224,24 @@ def in_balls(
 
 # Proved in docs/proofs/directions.md, Lemma enclosed-directions.
 def larger_of_directions(
-    eps: Sequence[RDPCurve], alpha: Order, joined: Callable[[Sequence[Any]], Number]
+    ctx: Arithmetic, eps: Sequence[RDPCurve], joined: Callable[[tuple[Any, ...]], Number]
 ) -> Number:
-    """The larger of two sums, each `joined` of the parts' divergences in one direction, as a ball.
+    """The larger of two sums, each `joined` of the parts' divergences in one direction, in balls.
 
     Where the addition's sum may be as large as that of the curves, which bounds both, it lies
     between the two; so the removal is asked only where it decides.
     """
-    every = joined(eps)
-    added = joined([OneDirection(curve, False) for curve in eps])
-    if BALL.is_infinite(added):
-        return added
-    if not added < every:  # the truth is between them
-        return added.union(every)
-    return added.max(joined([OneDirection(curve, True) for curve in eps]))
+
+    def larger(curves: Sequence[RDPCurve]) -> Number:
+        every = joined(tuple(curves))
+        added = joined(tuple(OneDirection(curve, False) for curve in curves))
+        if BALL.is_infinite(added):
+            return added
+        if not added < every:  # the truth is between them
+            return added.union(every)
+        return added.max(joined(tuple(OneDirection(curve, True) for curve in curves)))
+
+    return in_balls(ctx, eps, larger)
 
 
 def has_two_directions(node: Node) -> str | None:
@@ -276,13 +280,7 @@ def sum_of_directions(
     ctx: Arithmetic, eps: tuple[RDPCurve, ...], alpha: Order, terms: Mapping[Node, Count]
 ) -> Number:
     """ε(α) = max{ Σ n_i D_α(P_i‖Q_i), Σ n_i D_α(Q_i‖P_i) }, P_i the law with the record"""
-    return in_balls(
-        ctx,
-        eps,
-        lambda curves: larger_of_directions(
-            curves, alpha, lambda each: composition(BALL, tuple(each), alpha, terms)
-        ),
-    )
+    return larger_of_directions(ctx, eps, lambda each: composition(BALL, each, alpha, terms))
 
 
 def of_larger_direction(node: Node) -> str | None:
