@@ -110,6 +110,10 @@ class TracedCurve:
             return self.value("infinite")
         return Traced(Call(self.function_name(), Traced.of(alpha).as_plain()), low=0.0)
 
+    def of(self, node: Node) -> TracedCurve:
+        """Return the curve of another node under the same evaluation."""
+        return self.tracer.curve(node, self.evaluation)
+
     @property
     def shape(self) -> str | None:
         """The shape that is proved of its CGF at whole orders, or None."""

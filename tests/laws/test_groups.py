@@ -27,14 +27,16 @@ from symacct import (
     PureDP,
     RandomizedResponse,
     Scale,
+    Source,
     SubsampleWithoutReplacement,
     parse,
 )
 from symacct.kernel.arithmetic import MpmathArithmetic
-from symacct.kernel.claims import ADD_REMOVE, Adjacency, Kind, Relation
+from symacct.kernel.claims import ADD_REMOVE, SWAPPED, Adjacency, Kind, Relation
 from symacct.kernel.errors import DomainError, ParseError, SoundnessError
 from symacct.kernel.exact import INFINITY
-from symacct.mechanisms import ScalarGaussian
+from symacct.kernel.node import Node
+from symacct.mechanisms import Mechanism, ScalarGaussian
 from symacct.text import from_json
 from symacct.theory.amplification.groups import LONGEST_CHAIN, chain, doublings, pure
 from tests import independent
@@ -192,6 +194,40 @@ def test_what_groups_cost_is_no_lower_bound_for_fewer_records(whole, size, m, al
         assert size > 1
     else:
         assert below.lower <= whole(m).rdp(alpha).upper
+
+
+def test_a_group_of_noise_costs_what_that_noise_does_where_its_curve_ends(short_noise):
+    group, wide = GroupPrivacy(short_noise(1), 3), short_noise(3)
+    for alpha in (1, 2, Fraction(9, 2), 5, 8, INFINITY):
+        assert overlap(ask(group, alpha), ask(wide, alpha))
+    assert ask(group, 5).lower == ask(group, INFINITY).lower == INFINITY
+
+
+@pytest.fixture
+def short_noise():
+    """Noise of one's own, whose curve is stated to be infinite from the order 9/2 on."""
+
+    class ShortNoise(Mechanism):
+        kind, attained, source = Kind.EXACT, SWAPPED, Source("me", "")
+        finite_up_to = Fraction(9, 2)
+
+        def __new__(cls, size):
+            return cls._intern(size=size)
+
+        def curve(self, ctx):
+            return lambda alpha: ctx.number(alpha) * self.size
+
+        def at_one(self, ctx):
+            return ctx.number(self.size)
+
+        def at_infinity(self, ctx):
+            return ctx.number(100)  # it is not asked
+
+        def for_group(self, size):
+            return ShortNoise(size * self.size)
+
+    yield ShortNoise
+    del Node._kinds["ShortNoise"]
 
 
 @pytest.mark.parametrize("kind", ["exact", "upper", "lower"])

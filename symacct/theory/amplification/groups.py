@@ -8,7 +8,7 @@ from typing import cast
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import ALL_ORDERS, EITHER, Kind
 from symacct.kernel.exact import INFINITY, Order
-from symacct.kernel.node import Mechanism, Node
+from symacct.kernel.node import Node
 from symacct.kernel.parameters import at_least_two
 from symacct.kernel.sources import MIR17, SYMACCT
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
@@ -54,10 +54,7 @@ def is_short(node: Node) -> str | None:
 )
 def sensitivity(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
     """ε′(α) = ε(α) of the same noise with the sensitivity size·Δ"""
-    noise = cast(Mechanism, eps.node.for_group(size))
-    if isinstance(alpha, int | float) and alpha in (1, INFINITY):
-        return noise.at_one(ctx) if alpha == 1 else noise.at_infinity(ctx)
-    return noise.curve(ctx)(alpha)
+    return eps.of(cast(Node, eps.node.for_group(size)))(alpha)
 
 
 @of_a_group(
