@@ -65,10 +65,7 @@ def _setting(each: Numeric, runs: Numeric) -> tuple[Fraction, int]:
     size = rational(positive(each, "each"), "each")
     if not _SMALLEST_RANGE <= size <= _LARGEST_RANGE:
         raise DomainError(f"each: found {echo(each)}, needed 1e-9 <= each <= {_LARGEST_RANGE}")
-    count = whole(runs, "runs", least=1)
-    if count > _MOST_RUNS:
-        raise DomainError(f"runs: found {echo(runs)}, needed runs <= {_MOST_RUNS:,}")
-    return size, count
+    return size, whole(runs, "runs", least=1, most=_MOST_RUNS)
 
 
 class BoundedRangeRuns:

@@ -168,10 +168,7 @@ def local_epsilon(epsilon_0: Numeric) -> Fraction:
 
 def crowd_size(n: Numeric) -> int:
     """A number of people from 1 to 10⁷; DomainError for another."""
-    people = whole(n, "n", least=1)
-    if people > _MOST_PEOPLE:
-        raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_PEOPLE:,}")
-    return people
+    return whole(n, "n", least=1, most=_MOST_PEOPLE)
 
 
 def _summed(n: int, local: Fraction, kept: arb, eps: Fraction) -> arb:

@@ -99,8 +99,10 @@ delta_or_one = Interval("0 <= delta <= 1", (lambda x: x >= 0, lambda x: 1 - x >=
 probability = Interval("0 < probability < 1", (lambda x: x > 0, lambda x: 1 - x > 0))
 
 
-def whole(value: Numeric, name: str, least: int = 0) -> int:
-    """A whole number >= `least`; DomainError, about `name`, for others and for open symbols.
+def whole(value: Numeric, name: str, least: int = 0, most: int | None = None) -> int:
+    """A whole number from `least` on, up to `most` if that is given.
+
+    DomainError, about `name`, for others and for open symbols.
 
     What an expression is made of depends on it, so that it has to be a number.
     """
@@ -116,6 +118,8 @@ def whole(value: Numeric, name: str, least: int = 0) -> int:
         )
     if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
         raise DomainError(f"{name}: found {echo(value)}, needed a whole number >= {least}")
+    if most is not None and number > most:
+        raise DomainError(f"{name}: found {echo(value)}, needed a whole number <= {most:,}")
     return int(number)
 
 

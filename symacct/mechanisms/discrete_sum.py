@@ -90,15 +90,9 @@ class DiscreteGaussianSum(Mechanism):
         sensitivity: Numeric = 1,
         dimension: Numeric = 1,
     ) -> DiscreteGaussianSum:
-        count = whole(parties, "DiscreteGaussianSum, parties", least=1)
-        if count > _MOST_PARTIES:
-            raise DomainError(
-                f"DiscreteGaussianSum, parties: found {echo(parties)}, needed parties <= "
-                f"{_MOST_PARTIES:,}"
-            )
         return cls._intern(
             sigma=positive(sigma, "DiscreteGaussianSum, sigma"),
-            parties=count,
+            parties=whole(parties, "DiscreteGaussianSum, parties", least=1, most=_MOST_PARTIES),
             sensitivity=positive(sensitivity, "DiscreteGaussianSum, sensitivity"),
             dimension=whole(dimension, "DiscreteGaussianSum, dimension", least=1),
         )

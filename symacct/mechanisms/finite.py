@@ -21,6 +21,7 @@ from symacct.kernel.parameters import whole
 from symacct.kernel.sources import VEH14
 from symacct.laws.law import FiniteDirection
 from symacct.laws.neighbours import FinitePairs
+from symacct.laws.normal import rational
 from symacct.mechanisms.pair import Given, probabilities
 
 #: The probabilities (p, q) of every outcome under two laws.
@@ -199,8 +200,7 @@ def _integral(coins: list[Fraction]) -> Fraction:
     product = fmpq_poly([1])
     for p in coins:
         product *= fmpq_poly([1, -fmpq(p.numerator, p.denominator)])
-    value = product.integral()(1)
-    return Fraction(int(value.p), int(value.q))
+    return rational(product.integral()(1))
 
 
 def _laws(values: object) -> tuple[tuple[Fraction, ...], ...]:

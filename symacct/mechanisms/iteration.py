@@ -22,7 +22,7 @@ _POWER_BITS = 320
 #: The power below which c^n is enclosed from 0; a larger one would widen the enclosure.
 _SMALLEST_POWER = Fraction(1, 2**_POWER_BITS)
 #: More steps are refused; it only limits sizes, and no bound rests on it.
-_MOST_STEPS = 10**9
+MOST_STEPS = 10**9
 #: The largest contraction other than 1: nearer to it 1 − c and 1 − c^T lose their digits. Others
 #: are refused.
 _LARGEST_CONTRACTION = 1 - Fraction(1, 10**9)
@@ -77,7 +77,7 @@ class NoisyDescent(ComputedGaussian):
     ) -> NoisyDescent:
         return cls._intern(
             sigma=positive(sigma, "NoisyDescent, sigma"),
-            steps=_steps(steps, "NoisyDescent, steps"),
+            steps=whole(steps, "NoisyDescent, steps", least=1, most=MOST_STEPS),
             contraction=contraction_factor(contraction, "NoisyDescent, contraction"),
             diameter=_diameter(diameter),
         )
@@ -133,7 +133,7 @@ class NoisyPass(ComputedGaussian):
     def __new__(cls, sigma: Numeric, steps: Numeric, contraction: Numeric = 1) -> NoisyPass:
         return cls._intern(
             sigma=positive(sigma, "NoisyPass, sigma"),
-            steps=_steps(steps, "NoisyPass, steps"),
+            steps=whole(steps, "NoisyPass, steps", least=1, most=MOST_STEPS),
             contraction=contraction_factor(contraction, "NoisyPass, contraction"),
         )
 
@@ -197,14 +197,6 @@ def _best_ends(c: Fraction, diameter: Fraction, steps: int) -> list[int]:
             place = rational(operator.truediv(*logs).mid())
     first = min(max(1, math.floor(place)), steps)
     return [first, min(first + 1, steps)]
-
-
-def _steps(steps: Numeric, name: str) -> int:
-    """A whole number of steps from 1 to 10⁹; DomainError for another."""
-    count = whole(steps, name, least=1)
-    if count > _MOST_STEPS:
-        raise DomainError(f"{name}: found {echo(steps)}, needed steps <= {_MOST_STEPS:,}")
-    return count
 
 
 def contraction_factor(c: Numeric, name: str) -> Fraction:

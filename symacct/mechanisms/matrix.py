@@ -9,8 +9,6 @@ from itertools import combinations
 from operator import itemgetter
 from typing import TypeAlias
 
-from flint import fmpq, fmpq_mat
-
 from symacct.kernel import deadline, limits, parameters
 from symacct.kernel.claims import Relation
 from symacct.kernel.errors import DomainError, echo
@@ -19,6 +17,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.node import AskedValues, Pressing
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
+from symacct.laws.normal import matrix
 from symacct.mechanisms.gaussian import ComputedGaussian
 
 # --- records that take part in several steps
@@ -57,8 +56,7 @@ def squared_sensitivity(rows: Rows, most: int, apart: int) -> tuple[Fraction, bo
 
 def _gram(rows: Rows) -> tuple[Whole, int]:
     """G and D with CᵀC = G/D, in whole numbers."""
-    entries = [fmpq(x.numerator, x.denominator) for row in rows for x in row]
-    c = fmpq_mat(len(rows), len(rows[0]), entries)
+    c = matrix(rows)
     numerators, denominator = (c.transpose() * c).numer_denom()
     return [[int(x) for x in row] for row in numerators.table()], int(denominator)
 

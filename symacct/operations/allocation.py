@@ -125,11 +125,7 @@ class RandomAllocation(Operation):
         adjacency: str | Adjacency = "add_remove",
     ) -> RandomAllocation:
         relation = of_one_record(adjacency, "RandomAllocation")
-        count = whole(steps, "RandomAllocation, steps", least=1)
-        if count > _MOST_STEPS:
-            raise DomainError(
-                f"RandomAllocation, steps: found {echo(steps)}, needed steps <= {_MOST_STEPS:,}"
-            )
+        count = whole(steps, "RandomAllocation, steps", least=1, most=_MOST_STEPS)
         drawn = whole(times, "RandomAllocation, times", least=1)
         if drawn > count:
             raise DomainError(

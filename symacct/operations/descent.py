@@ -14,14 +14,12 @@ from symacct.kernel.exact import order as named_order
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import nonnegative, rational, whole
 from symacct.mechanisms import Gaussian, NoisyPass
-from symacct.mechanisms.iteration import contraction_factor
+from symacct.mechanisms.iteration import MOST_STEPS, contraction_factor
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
 #: The function's name in errors.
 _NAME = "sampled_descent"
-#: More steps are refused; it only limits sizes, and no bound rests on it.
-_MOST_STEPS = 10**9
 #: Shares of σ whose squares sum to 1, rational by Pythagoras: the first noise hides the samples,
 #: and the second the start. The best one of these is taken; each gives a bound.
 _SPLITS = tuple(
@@ -64,9 +62,7 @@ def sampled_descent(
         isinstance(sampled.mechanism, Gaussian) and sampled.mechanism.is_one_query
     ):
         raise DomainError(f"{_NAME}, step: found {echo(step)}, needed samples of Gaussian noise")
-    count = whole(steps, f"{_NAME}, steps", least=1)
-    if count > _MOST_STEPS:
-        raise DomainError(f"{_NAME}, steps: found {echo(steps)}, needed steps <= {_MOST_STEPS:,}")
+    count = whole(steps, f"{_NAME}, steps", least=1, most=MOST_STEPS)
     apart = rational(nonnegative(diameter, f"{_NAME}, diameter"), f"{_NAME}, diameter")
     at = named_order(order)
     if at in (1, INFINITY) or not isinstance(at, int | Fraction):

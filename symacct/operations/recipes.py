@@ -90,14 +90,12 @@ def truncated_poisson(
             "Gaussian(5), for which the cost of a replaced record is known"
         )
     share = rate(gamma, "truncated_poisson, gamma")
-    records = whole(n, "truncated_poisson, n", least=1)
+    records = whole(n, "truncated_poisson, n", least=1, most=_MOST_RECORDS)
     most = whole(batch, "truncated_poisson, batch", least=1)
     if not isinstance(share, Fraction) or 1 - _RATE_GROWTH < share < 1:
         raise DomainError(
             f"gamma: found {echo(gamma)}, needed a rational number that is not close to 1"
         )
-    if records > _MOST_RECORDS:
-        raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_RECORDS:,}")
     relation = named_adjacency(adjacency)
     if relation not in NAMED:
         raise DomainError(

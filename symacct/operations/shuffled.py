@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from symacct.kernel.claims import REPLACE_ONE, UNKNOWN, AttainedBy
-from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Operation
@@ -59,9 +58,7 @@ class Shuffled(Operation):
         return True
 
     def __new__(cls, mechanism: Node, n: Numeric) -> Shuffled:
-        people = whole(n, "shuffled, n", least=1)
-        if people > _MOST_PEOPLE:
-            raise DomainError(f"shuffled, n: found {echo(n)}, needed n <= {_MOST_PEOPLE:,}")
+        people = whole(n, "shuffled, n", least=1, most=_MOST_PEOPLE)
         return cls._intern(mechanism=as_node(mechanism, "shuffled, randomizer"), n=people)
 
 

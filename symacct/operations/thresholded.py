@@ -17,6 +17,7 @@ from symacct.kernel.exact import Exact, Numeric, exact, sympy, text
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import positive, probability, signed_rational, whole
 from symacct.kernel.sums.balls import up_to
+from symacct.kernel.sums.halving import halved_whole
 from symacct.mechanisms import DiscreteLaplace, Gaussian, VectorLaplace
 from symacct.mechanisms.integer_noise import IntegerNoise, LatticeNoise
 from symacct.operations.failing import Failing
@@ -138,11 +139,8 @@ def least_threshold(
     unit = Fraction(1)
     if not isinstance(noise, IntegerNoise):
         unit = Fraction(10) ** (decimal_exponent(max(abs(low), abs(high))) - places)
-    below, enough = math.floor(low / unit), math.ceil(high / unit)
-    while enough - below > 1:
-        between = (below + enough) // 2
-        below, enough = (below, between) if meets(between * unit) else (between, enough)
-    return enough * unit
+    ends = math.floor(low / unit), math.ceil(high / unit)
+    return (halved_whole(*ends, lambda count: not meets(count * unit)) + 1) * unit
 
 
 def of_one_sum(

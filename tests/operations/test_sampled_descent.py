@@ -110,7 +110,7 @@ STEP = PoissonSubsample(Gaussian(5), "1/100")
             "of",
         ),
         (lambda: sampled_descent(STEP, 0, 1), DomainError, "steps: found 0"),
-        (lambda: sampled_descent(STEP, 10**10, 1), DomainError, "needed steps <="),
+        (lambda: sampled_descent(STEP, 10**10, 1), DomainError, "needed a whole number <="),
         (lambda: sampled_descent(STEP, 9, -1), DomainError, "diameter: found -1"),
         (lambda: sampled_descent(STEP, 9, 1, 2), DomainError, "contraction: found 2"),
         (lambda: sampled_descent(STEP, 9, 1, 1, 1), OrderError, "order: found 1"),
