@@ -14,7 +14,14 @@ from flint import arb
 from symacct.kernel import limits, parameters
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ceiling, floor, precision, rational
-from symacct.kernel.claims import ADD_REMOVE, NAMED, REPLACE_ONE, ZERO_OUT, Adjacency
+from symacct.kernel.claims import (
+    ADD_REMOVE,
+    NAMED,
+    REPLACE_ONE,
+    ZERO_OUT,
+    Adjacency,
+    of_one_record,
+)
 from symacct.kernel.claims import adjacency as named_adjacency
 from symacct.kernel.errors import AdjacencyError, DomainError, RoundedWarning, echo, warn
 from symacct.kernel.exact import Exact, Numeric, exact, sympy, text
@@ -399,8 +406,8 @@ def dp_sgd(
             )
         if scheme == "shuffled":
             return _shuffled(noise, passes, adjacency or REPLACE_ONE)
-        run = _allocated(noise, batches.count, drawn, adjacency or ADD_REMOVE)
-        return passes // drawn * run
+        own = of_one_record(adjacency or ADD_REMOVE, f"dp_sgd, sampling={scheme!r}")
+        return passes // drawn * RandomAllocation(Gaussian(noise), batches.count, drawn, own)
     if scheme == "with_replacement":
         run = count * _drawn(Gaussian(noise, 2), records, batch, adjacency or ADD_REMOVE)
         return run if quantile_noise is None else PostProcess(run)
@@ -442,19 +449,6 @@ def _drawn(noise: Node, records: int, batch: int, adjacency: str | Adjacency) ->
 def records_of_a_batch(batch_size: Numeric, accumulation: Numeric = 1) -> int:
     """The number of records summed before noise is added once: batch_size · accumulation."""
     return whole(batch_size, "batch_size", 1) * whole(accumulation, "accumulation", 1)
-
-
-def _allocated(noise: Exact, bins: int, times: int, adjacency: str | Adjacency) -> Node:
-    """Gaussian noise on `bins` batches, of which each record draws `times`.
-
-    AdjacencyError unless a record is added, removed or zeroed out.
-    """
-    if named_adjacency(adjacency) not in (ADD_REMOVE, ZERO_OUT):
-        raise AdjacencyError(
-            f"dp_sgd: found adjacency {named_adjacency(adjacency)} with sampling="
-            "'balls_and_bins', needed 'add_remove' or 'zero_out'"
-        )
-    return RandomAllocation(Gaussian(noise), bins, times, adjacency)
 
 
 def _shuffled(noise: Exact, epochs: int, adjacency: str | Adjacency) -> Node:
