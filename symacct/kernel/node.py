@@ -236,9 +236,9 @@ class Node(Interned, NodeQuestions):
         return False
 
     @property
-    def has_one_law_of_record(self) -> bool:
+    def _has_one_law_of_record(self) -> bool:
         """Has the dataset one law with any record somewhere in it, so that none changes nothing?"""
-        return any(child.has_one_law_of_record for child in self.children)
+        return any(child._has_one_law_of_record for child in self.children)
 
     def for_group(self, size: int) -> Node | None:
         """The mechanism whose laws are this one's for groups of `size` >= 1 records; None for none.

@@ -554,7 +554,7 @@ class DistributionPair(Mechanism):
         return self.masses is None and Overlap(self.P, self.Q).normal_parts is not None
 
     @property
-    def has_one_law_of_record(self) -> bool:
+    def _has_one_law_of_record(self) -> bool:
         """Is P stated to be the law of the dataset with the record, whatever that is?"""
         return self.with_record == "P"
 

@@ -64,7 +64,7 @@ def products_below(node: Node) -> list[Product]:
 
     The largest of them is the bound; where nothing is known it is the product of no run.
     """
-    if node.has_one_law_of_record and _compares_records(node):
+    if node._has_one_law_of_record and _compares_records(node):
         return [_NOTHING]
     try:
         below = _below(node)

@@ -1018,7 +1018,7 @@ def has_record_without_effect(node: Node) -> str | None:
 
     No record does where it is stated that the dataset has one law with any record.
     """
-    if node.has_one_law_of_record:
+    if node._has_one_law_of_record:
         return "found a stated law with the record, needed one that may change nothing"
     return has_one_pair(node)
 
