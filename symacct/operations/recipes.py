@@ -295,6 +295,18 @@ class Batches:
             return self.times * math.ceil(_passes(epochs) / self.times)
         return self.times * -(-whole(steps, "steps", 1) // self.count)
 
+    def stated_passes(self, of: str, epochs: Numeric | None, steps: Numeric | None) -> int:
+        """The `passes` of the recipe `of`, with a RoundedWarning where they are more than asked."""
+        passes, one = self.passes(epochs, steps), self.times == 1
+        if epochs is not None and passes != _passes(epochs):
+            warn(
+                f"{of}: epochs={echo(epochs)} are counted as {passes:,}, because each record is "
+                f"in {'one batch' if one else f'{self.times:,} batches'} of every "
+                f"{'epoch' if one else f'{self.times:,} epochs'} with sampling={self.sampling!r}",
+                RoundedWarning,
+            )
+        return passes
+
     def roundings(self, epochs: Numeric | None, steps: Numeric | None) -> list[str]:
         """Sentences that say what was rounded of a run of `dp_sgd`, and in which direction.
 
@@ -396,14 +408,7 @@ def dp_sgd(
         )
     if scheme not in _OF_STEPS:
         batches = Batches(records, batch, scheme, drawn)
-        passes = batches.passes(epochs, steps)
-        if epochs is not None and passes != _passes(epochs):
-            warn(
-                f"dp_sgd: epochs={echo(epochs)} are counted as {passes:,}, because each record is "
-                f"in {'one batch' if drawn == 1 else f'{drawn:,} batches'} of every "
-                f"{'epoch' if drawn == 1 else f'{drawn:,} epochs'} with sampling={scheme!r}",
-                RoundedWarning,
-            )
+        passes = batches.stated_passes("dp_sgd", epochs, steps)
         if scheme == "shuffled":
             return _shuffled(noise, passes, adjacency or REPLACE_ONE)
         own = of_one_record(adjacency or ADD_REMOVE, f"dp_sgd, sampling={scheme!r}")
@@ -500,9 +505,10 @@ def band_mf(
     rate q, with q/(1−q) = p·b^b/((b−1)^{b−1}(1−p)^b), or q = 1 − (1−p)^steps if steps ≤ b.
     `batch_size` is the expected size, for "min_sep" after many steps. With
     `sampling="balls_and_bins"` an epoch has ⌊n/batch_size⌋ batches, and each record draws its place
-    in the epoch once for all epochs; these are rounded up to whole ones, `strategy` has to be
-    given, and the result is a `BallsInBins`. Raises DomainError, LimitError. Source:
-    docs/proofs/allocations.md, banded-matrix, min-sep, few-steps and bins-pair. ε(α) is in nats.
+    in the epoch once for all epochs; these are rounded up to whole ones, with a RoundedWarning,
+    `strategy` has to be given, and the result is a `BallsInBins`. Raises DomainError, LimitError.
+    Source: docs/proofs/allocations.md, banded-matrix, min-sep, few-steps and bins-pair. ε(α) is in
+    nats.
 
     >>> band_mf(n=10_000, batch_size=7, noise_multiplier=2, bands=3, steps=900)
     300*PoissonSubsample(Gaussian(2), '21/10000')
@@ -518,7 +524,7 @@ def band_mf(
     drawn = parameters.one_of(sampling, "sampling", ("cyclic", "min_sep", "balls_and_bins"))
     if drawn == "balls_and_bins":
         batches = Batches(records, batch, drawn)
-        passes = batches.passes(epochs, steps)
+        passes = batches.stated_passes("band_mf", epochs, steps)
         return _in_bins(strategy, noise, batches.count, passes, parts, adjacency)
     squares, attained = Counter({Fraction(1): -(-count // parts)}), True
     if strategy is not None:

@@ -20,6 +20,7 @@ from symacct import (
     PostProcess,
     band_mf,
 )
+from symacct.kernel.errors import RoundedWarning
 from tests import independent
 from tests.support import holds
 from tests.thinning import covering, some
@@ -279,6 +280,8 @@ def test_balls_and_bins_are_a_matrix_in_bins():
     m = band_mf(**told, epochs=2, strategy=[1, "1/2"])
     assert m is BallsInBins([1, "1/2"], 2, 10, 2)
     assert band_mf(**told, steps=11, strategy=iter([1, "1/2"])) is m
+    with pytest.warns(RoundedWarning, match="band_mf: epochs='3/2' are counted as 2"):
+        assert band_mf(**told, epochs="3/2", strategy=[1, "1/2"]) is m
     rows = [[int(i == j) for j in range(10)] for i in range(10)]
     zeroed = band_mf(**told, epochs=1, strategy=rows, adjacency="zero_out")
     assert zeroed is BallsInBins(rows, 2, 10, adjacency="zero_out")
