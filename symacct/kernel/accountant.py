@@ -97,7 +97,7 @@ class _Schedule:
     #: The shares of the exact profile, of all Rényi orders, of the exact profile asked again, of it
     #: to few digits, and of other bounds; what answers last, or must answer, may take all. They
     #: divide the time alone: each way's answer is proved.
-    exact: Fraction = Fraction(1, 2)
+    exact: Fraction = Fraction(3, 5)
     by_orders: Fraction = Fraction(1, 2)
     again: Fraction = Fraction(3, 4)
     roughly: Fraction = Fraction(1, 2)
