@@ -1,5 +1,6 @@
 """The notebooks run, end in a picture, and say of the papers what their prose says of them."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -25,6 +26,9 @@ DISAGREEMENTS = {
     "zw19_figure_4": 8,
 }
 
+#: Questions whose answer depends on the conversion.
+NUMBERS = {"epsilon", "delta"}
+
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -37,6 +41,18 @@ def test_it_is_kept_without_outputs(path):
     cells = code(nbformat.read(path, as_version=4))
     assert cells
     assert all(cell.outputs == [] and cell.execution_count is None for cell in cells)
+
+
+@each_notebook
+def test_it_names_the_conversion_of_what_it_compares(path):
+    """A default may come to prove less, so that a column of Rényi orders is of something else."""
+    for cell in code(nbformat.read(path, as_version=4)):
+        for call in ast.walk(ast.parse(cell.source)):
+            if isinstance(call, ast.Call) and getattr(call.func, "attr", "") in NUMBERS:
+                named = {word.arg for word in call.keywords}
+                assert len(call.args) > 2 or named & {"conversion", "by", "orders", None}, (
+                    ast.unparse(call)
+                )
 
 
 @pytest.fixture(scope="module")
