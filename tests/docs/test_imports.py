@@ -218,15 +218,24 @@ def test_what_was_pickled_is_read_where_nothing_is_imported_yet():
     assert ended.stdout.decode().strip() == repr(parts)
 
 
+REFERENCE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+
+
 def test_what_dir_lists_is_short_public_and_grouped_in_the_reference():
     listed = dir(symacct)
     assert len(listed) <= 91
     assert not [name for name in listed if name.startswith("_")]
-    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-    groups = re.split(r"\n(?=[A-Z][^\n]*\n-{3,}\n)", page)[1:]
+    groups = re.split(r"\n(?=[A-Z][^\n]*\n-{3,}\n)", REFERENCE)[1:]
     assert len(groups) > 6
     named = [
         set(re.findall(r":: symacct\.(?:kernel\.)?(\w+)$", one, re.MULTILINE)) for one in groups
     ]
     for name in (*listed, *symacct._ANSWERS):
         assert sum(name in group for group in named) == 1, name
+
+
+def test_the_reference_has_each_attribute_of_a_node_among_its_questions_or_what_it_says_of_itself():
+    questions = re.search(r"symacct\.Node\n   :members: ((?:.+\n)(?:      .+\n)*)", REFERENCE)[1]
+    statements = re.findall(r":: symacct\.Node\.(\w+)$", REFERENCE, re.MULTILINE)
+    names = [*re.findall(r"\w+", questions), *statements]
+    assert sorted(names) == [name for name in dir(symacct.Node) if not name.startswith("_")]
