@@ -8,7 +8,8 @@ import pytest
 from symacct.verify import adapters
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "checker" / "README.md"]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES += [ROOT / folder / "README.md" for folder in ("checker", "tests")]
 PAGES += sorted((ROOT / "docs").glob("*.md")) + sorted((ROOT / "docs" / "proofs").glob("*.md"))
 #: Made by the build of the documentation alone.
 BUILT = {"docs/catalogue.md", "docs/contributing.md"}

@@ -79,3 +79,15 @@ def test_the_changelog_has_groups_of_at_most_ten_lines():
 
 def test_contributing_says_only_how_to_work_here():
     assert len(read("CONTRIBUTING.md")) < 8000
+
+
+def test_the_page_on_the_tests_names_every_file_and_each_folder_that_is_no_room():
+    named = set(re.findall(r"`(\w+(?:/|\.py))`", read("tests/README.md")))
+    rooms = {f"{path.parent.name}/" for path in (ROOT / "symacct").glob("*/__init__.py")}
+    places = {path.name for path in (ROOT / "tests").glob("*.py")} - {"__init__.py"}
+    places |= {f"{path.name}/" for path in (ROOT / "tests").glob("[!_.]*/")} - rooms
+    assert places - named == set()
+    tests = {path.name for path in (ROOT / "tests").rglob("*.py")}
+    files = {path.name for path in (ROOT / "symacct").rglob("*.py")} | tests
+    assert {name for name in named if name.endswith(".py")} - files == set()
+    assert {name for name in named if name.endswith("/")} - places - rooms == set()
