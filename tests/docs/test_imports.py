@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -239,3 +240,12 @@ def test_the_reference_has_each_attribute_of_a_node_among_its_questions_or_what_
     statements = re.findall(r":: symacct\.Node\.(\w+)$", REFERENCE, re.MULTILINE)
     names = [*re.findall(r"\w+", questions), *statements]
     assert sorted(names) == [name for name in dir(symacct.Node) if not name.startswith("_")]
+
+
+def test_the_overview_names_every_mechanism_and_every_operation():
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    overview = page.split("### Mechanisms, operations and theorems\n")[1]
+    rooms = [import_module(f"symacct.{room}") for room in ("mechanisms", "operations")]
+    public = {name for room in rooms for name in room.__all__} & {*symacct.__all__}
+    assert len(public) > 40
+    assert public - set(re.findall(r"\w+", overview)) == set()
