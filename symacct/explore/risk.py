@@ -285,11 +285,11 @@ def note_of(rows: list[Row], digits: int) -> str:
     others = [row.most for row in rows if not row.of_curve and isinstance(row.most, Bound)]
     is_marked = not any(most.claim.kind is Kind.UPPER for most in others)
     which = "Rows marked upper" if is_marked else "These rows"
-    named = "" if is_marked else ": " + "; ".join(row.what for row in taken)
+    end = "." if is_marked else ": " + "; ".join(row.what for row in taken)
     return (
         f"{which} come from the Rényi curve, because the exact profile was not had to "
-        f"{digits} digits within {limits.current().seconds} s{named}"
-    ) + "." * is_marked
+        f"{digits} digits within {limits.current().seconds} s{end}"
+    )
 
 
 def _questions(of: Risk) -> Iterator[tuple[str, str, str | None, bool]]:

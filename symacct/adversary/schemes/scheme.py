@@ -207,7 +207,8 @@ class Worded(Scheme):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return self.words.format(self=self, attained=", attained" * (self.side is Kind.LOWER))
+        attained = ", attained" if self.side is Kind.LOWER else ""
+        return self.words.format(self=self, attained=attained)
 
 
 def evaluated(node: Node, alpha: Order) -> arb:

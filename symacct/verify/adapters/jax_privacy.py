@@ -72,7 +72,9 @@ def answer_by(config):
                     raise
                 raise line.Unsupported("a target that one run, or one record, misses") from error
             given = ", ".join(f"{name}={x!r}" for name, x in named.items())
-            shown = f"a.{function}(accountant={made}, {given})" + f" / {per}" * (per > 1)
+            shown = f"a.{function}(accountant={made}, {given})"
+            if per > 1:
+                shown += f" / {per}"
         else:
             named = {
                 "noise_multipliers": line.number(part, "sigma", ask["how"]), "delta": delta,

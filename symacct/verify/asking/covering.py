@@ -218,7 +218,7 @@ def _levels(hello: Hello, row: Support, kind: str) -> dict[str, Sequence[Any]]:
         given["alpha"] = sizes or [random_order(row, fixed) for _ in _ORDERS]
         given |= {"batch": _BATCHES} if row.batch else {}
     if ends:
-        given["loss"] = _LOSSES + _MORE_LOSS * ("rdp" in row.asks)
+        given["loss"] = _LOSSES + _MORE_LOSS if "rdp" in row.asks else _LOSSES
     elif kind == "runs":
         given["answer"] = _answers(row)
     elif kind != "noise":

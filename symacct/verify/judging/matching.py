@@ -158,7 +158,7 @@ def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
         poisson = replace(ask, parts=_each(parts, sampling="poisson"), adjacency="add_remove")
         yield "Poisson sampling under add/remove", poisson, 1
     if any(p.count > 1 for p in parts):
-        two = " or one run too few" * (len(parts) == 1 and parts[0].count == 2)
+        two = " or one run too few" if len(parts) == 1 and parts[0].count == 2 else ""
         yield f"count ignored{two}", replace(ask, parts=_each(parts, count=1)), 1
     if len(parts) == 1 and parts[0].count > 1:
         for more, what in ((-1, "one run too few"), (1, "one run too many")):

@@ -58,8 +58,10 @@ def _mostly(split: list[tuple[str, float]], every: Bound) -> str:
     whole = sum(x for _, x in parts)
     # Of a part that is larger than the whole another one takes away: it does better than declared.
     share = "all" if part >= whole else f"{part:.3g}"
-    without = f"; over all orders it would be {decimal_text(every, True, 3)}" * (every < math.inf)
-    return f"mostly from the {name}: {share} of the excess of {whole:.3g}{without}"
+    sentence = f"mostly from the {name}: {share} of the excess of {whole:.3g}"
+    if every < math.inf:
+        sentence += f"; over all orders it would be {decimal_text(every, True, 3)}"
+    return sentence
 
 
 # --- the verdict
@@ -205,7 +207,15 @@ def _is_about(ask: Ask, row: Support, kind: str) -> bool:
 
 
 class Judge:
-    """Judges the answers of a peer against the oracle, and counts them."""
+    """Judges the answers of a peer against the oracle, and counts them.
+
+    A number is right at once if it is the value of the proved theorem that the peer names, or is no
+    better than its declared conversion proves, and not loose. Else nan, ±∞ and numbers without a
+    truth are judged by themselves, and rates and runs, where more is worse, by `_largest`. Of the
+    others what is below a certified lower end comes first: negative, zero or unsound. Then ε, δ and
+    noise are held against the conversion, other numbers within the truth's ends against the
+    theorem that is named. Last, what is above the truth is loose, but for that theorem's value.
+    """
 
     def __init__(self, oracle: Oracle, hello: Hello, allowance: Fraction = ALLOWANCE) -> None:
         self.oracle = oracle
@@ -419,9 +429,9 @@ class Judge:
         if bounds is None or matching.same(case.value, bounds):
             return None
         low, high = decimal_text(bounds[0], False, 12), decimal_text(bounds[1], True, 12)
-        note = f"the peer claims {case.answer.claims}, whose value is {low}" + f" … {high}" * (
-            low != high
-        )
+        note = f"the peer claims {case.answer.claims}, whose value is {low}"
+        if low != high:
+            note += f" … {high}"
         below = case.below_upper and not case.truth.exact
         short = case.value < bounds[0]
         return case.finding("wrong-formula", bounds[0], below=below, short=short, note=note)
@@ -450,7 +460,8 @@ class Judge:
             if best.exact and value > best.upper * (1 + self.allowance):
                 most = decimal_text(best.upper, True, 12)
                 note = f"the answer is above {most}, the most that its conversion allows"
-                note += _NOT_DECLARED * (truth.exact and value <= truth.upper)
+                if truth.exact and value <= truth.upper:
+                    note += _NOT_DECLARED
                 return case.finding("wrong-formula", short=True, note=note)
         return case.finding("loose") if _few(ask, value, by_rdp) else None
 
@@ -525,7 +536,8 @@ class Judge:
             return None
         low = decimal_text(best.lower, False, 12)
         note = f"the answer is below {low}, the least that its conversion gives at its orders"
-        note += _NOT_DECLARED * (case.truth.exact and case.value >= case.truth.lower)
+        if case.truth.exact and case.value >= case.truth.lower:
+            note += _NOT_DECLARED
         case = replace(case, truth=Truth(case.truth.lower, best.upper, False))
         return case.finding("wrong-formula", short=True, note=note)
 

@@ -84,7 +84,8 @@ class Clusters:
 def _key(finding: Finding) -> tuple[str, ...]:
     """What findings of one cluster have in common: verdict, side, rounding, question, error."""
     error = finding.note.split(":")[0] if finding.verdict == "exception" else ""
-    below, rounding = "below" * finding.below, "" if finding.beyond_rounding else "rounding"
+    below = "below" if finding.below else ""
+    rounding = "" if finding.beyond_rounding else "rounding"
     return (finding.verdict, below, rounding, about(finding.ask, finding.law), error)
 
 

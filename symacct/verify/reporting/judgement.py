@@ -197,9 +197,9 @@ class Judgement:
             many = f"defect{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
             passes = not self.allow_rounding and not replace(self, allow_rounding=True).failing
             hint = "; it passes with --allow-rounding, as rounding to float64 explains all of this"
-            return f"Failed by {many} of {len(defects)}{hint * passes}."
+            return f"Failed by {many} of {len(defects)}{hint if passes else ''}."
         new = "new " if self.known.by_id else ""
-        by = " by more than rounding to float64" * self.allow_rounding
+        by = " by more than rounding to float64" if self.allow_rounding else ""
         worse = "" if self.fail_on is None else f" or has the verdict {self.fail_on} or a worse one"
         return f"Passed: no {new}defect is below what is proved{by}{worse}."
 
