@@ -218,9 +218,7 @@ def _agreeing(ctx: MpmathArithmetic, eps: RDPCurve, l: int) -> Number:
     )
 
 
-# --- Theorem 9 for pure DP, summed up
-#
-# Wang, Balle, Kasiviswanathan 2019: Theorem 9 for pure DP, summed up (the remark after it).
+# --- Theorem 9 for pure DP, summed up (the remark after it)
 
 
 @of_fixed_samples(
@@ -243,8 +241,6 @@ def pure_remark(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> 
 
 
 # --- the theorems
-#
-# Wang, Balle, Kasiviswanathan 2019: sampling without replacement, replace-one adjacency.
 
 #: The order up to which differences are formed before it is asked whether those beyond matter. It
 #: costs time alone.
