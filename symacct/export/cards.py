@@ -124,19 +124,16 @@ def _digits(x: Enclosure) -> tuple[str, str]:
     return f"to {x.digits_asked} digits", f"{x}  ({proved})"
 
 
-def card(rows: Iterable[tuple[str, str]], title: str = "") -> str:
-    """Write an HTML table of names beside what belongs to them; the text is escaped.
+def card(rows: Iterable[tuple[str, str]]) -> str:
+    """Write an HTML table of names beside what belongs to them; the first row stands out.
 
-    The title, or the first row where there is none, stands out.
+    The text is escaped.
     """
-    listed = list(rows)
-    styles = [_TEXT if title else _FIRST, *[_TEXT] * len(listed)]
     body = "".join(
-        f"<tr>{_cell('th', name, _NAME)}{_cell('td', value, style)}</tr>"
-        for (name, value), style in zip(listed, styles, strict=False)
+        f"<tr>{_cell('th', name, _NAME)}{_cell('td', value, _TEXT if place else _FIRST)}</tr>"
+        for place, (name, value) in enumerate(rows)
     )
-    above = title and f'<caption style="text-align:left;{_FIRST}">{escape(title)}</caption>'
-    return f'<table style="max-width:56em">{above}{body}</table>'
+    return f'<table style="max-width:56em">{body}</table>'
 
 
 def grid(headers: Iterable[str], rows: Iterable[Iterable[str]], below: str = "") -> str:
