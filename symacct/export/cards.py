@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from symacct.kernel import answer
 from symacct.kernel.answer import Enclosure, Guarantee, shortened, shown
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
-from symacct.kernel.errors import SymacctError
 from symacct.kernel.exact import LazyModule
 from symacct.kernel.node import Node
 from symacct.kernel.theorem_registry import Theorem, Theorems
@@ -159,7 +157,7 @@ def _cell(tag: str, text: str, style: str = "") -> str:
 
 @question(Node, "_repr_html_")
 def node_card(m: Node) -> str:
-    """Show what was done, what may be asked of it next, and its Rényi curve as a formula.
+    """Show what was done, whom it is about, and its Rényi curve as a formula.
 
     The formula is left out where there is none, or it is too long to be read.
     """
@@ -168,26 +166,7 @@ def node_card(m: Node) -> str:
         ("relation", neighbours(m.claim.adjacency)),
         ("note", float_note(m)),
         ("expression", shortened(repr(m))),
-        ("ask next", _questions(m)),
     ]
     curve = display.inline(m)
     formula = "" if curve is None else f"<p>Its Rényi curve:</p>{scrolled(escape(curve))}"
     return card((name, value) for name, value in rows if value) + formula
-
-
-def _questions(m: Node) -> str:
-    """Say what to type after the name of the expression, and what it answers."""
-    if m.free_symbols:
-        first = min(m.free_symbols, key=lambda symbol: symbol.name)
-        for number in (2, "1/2", 10, "1/100"):  # a rate is at most 1
-            with suppress(SymacctError):
-                m.subs({first: number})
-                puts = f".subs({{{first.name!r}: {number!r}}}) puts in a number"
-                return f"{puts}, .latex() is the formula for a paper"
-        return ".latex() is the formula for a paper"
-    if m.claim.kind not in (Kind.EXACT, Kind.UPPER):
-        return ".rdp(2) is the value of this curve at an order"
-    return (
-        ".report('1e-5') gives the ε to report at δ = 1e-5, .explain(delta='1e-5') says what it "
-        "rests on, .plot() draws the Rényi curve and .plot_profile() δ against ε"
-    )

@@ -1,6 +1,5 @@
 """What an object shows of itself: a repr of few lines, a card of well-formed HTML, safe digits."""
 
-import ast
 import functools
 import json
 import math
@@ -23,7 +22,6 @@ from symacct import (
     MissingPackageError,
     PoissonSubsample,
     PureDP,
-    RandomizedResponse,
     SubsampleWithoutReplacement,
     binary,
     calibrate,
@@ -134,47 +132,11 @@ def test_a_card_is_well_formed_and_not_empty(name):
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_the_card_of_an_expression_says_what_it_is_of_whom_and_what_to_ask(name):
-    """Each question that it names is answered."""
+def test_the_card_of_an_expression_says_what_it_is_and_of_whom(name):
     m = NODES[name]
     rows = Balanced(card(m)).text
     assert rows[1] == in_few_words(m)
     assert any("neighbouring datasets" in text for text in rows)
-    asked = re.findall(r"\.(\w+)\((.*?)\)(?= )", rows[rows.index("ask next") + 1])
-    assert len(asked) >= 2
-    for method, argument in asked:
-        if method != "plot_profile":  # seconds of drawing, in tests/explore/test_plots.py
-            assert getattr(m, method)(**_read(argument)) is not None
-
-
-Q = sympy.Symbol("q", positive=True)
-OPEN = {
-    "rate": PoissonSubsample(Gaussian(5), Q),
-    "share": SubsampleWithoutReplacement(Laplace(3), Q),
-    "probability": RandomizedResponse(Q),
-    "two": PoissonSubsample(Gaussian(sympy.Symbol("sigma", positive=True)), Q),
-    "count": sympy.Symbol("k", positive=True, integer=True) * Gaussian(5),
-    "noise": Laplace(Q),
-    "group": PoissonSubsample(PureDP(Q), "1/3"),
-}
-
-
-@pytest.mark.parametrize("name", OPEN)
-def test_the_number_that_a_card_proposes_lies_where_the_parameter_may(name):
-    m = OPEN[name]
-    rows = Balanced(card(m)).text
-    (proposed,) = re.findall(r"\.subs\((.*?)\)(?= )", rows[rows.index("ask next") + 1])
-    assert len(m.subs(ast.literal_eval(proposed)).free_symbols) == len(m.free_symbols) - 1
-
-
-def _read(argument):
-    """The arguments of a call in a card: '1e-5', delta='1e-5', {'sigma': 2}."""
-    if not argument:
-        return {}
-    if argument.startswith("{"):
-        return {"replacements": ast.literal_eval(argument)}
-    name, _, given = argument.rpartition("=")
-    return {name or "delta": ast.literal_eval(given)}
 
 
 @covering()
