@@ -70,7 +70,6 @@ def test_a_sweep_says_what_is_safe_whatever_act_fails(fault, tmp_path, monkeypat
         with monkeypatch.context() as patched:
             patched.setattr(sweeps, "open", disk.open, raising=False)
             patched.setattr(sweeps.os, "fsync", disk.called(os.fsync))
-            patched.setattr(sweeps.os, "replace", disk.called(os.replace))
             try:
                 assert list(sweep(NODE, GRID, digits=6, file=file)) == right
             except StorageError as error:

@@ -142,7 +142,7 @@ NEEDED = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}
 
 # --- a results file
 #
-# A header and a line for each point; a kill at any moment loses no full line.
+# A header, and a line for each point as it is computed; a kill at any moment loses no full line.
 #
 # Each line ends in a digest of the header and of itself, so that what the disk, a tool or a slip of
 # the hand changed is no answer. It is no signature: who can write the file can write a digest.
@@ -285,32 +285,6 @@ class ResultsFile:
             self._file.write(b"".join(lines))
             self._file.flush()
             os.fsync(self._file.fileno())
-
-    def finish(self) -> None:
-        """Put the lines into the order of the points, by replacing the file at one stroke.
-
-        The file replaced is no longer the one that is locked. Whoever opened that one before has
-        every point from it, and computes none. A StorageError leaves it as it was.
-        """
-        ordered = [self._row(point, self.records[point]) for point in sorted(self.records)]
-        content = b"".join([_line(self._header), *ordered])
-        sorted_file = self.path.with_name(self.path.name + ".sorted")
-        safe = "every point is safe in it, in the order of computation"
-        remedy = f"{safe}; run the same sweep again to put it in order"
-        with _errors_shown(f"results file {self.path}", remedy):
-            self._file.seek(0)
-            if self._file.read() == content:
-                return
-            try:
-                with open(sorted_file, "wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(sorted_file, self.path)
-            except OSError:
-                with suppress(OSError):
-                    sorted_file.unlink(missing_ok=True)
-                raise
 
     def close(self) -> None:
         """Let go of the file; another sweep may use it."""
@@ -565,8 +539,6 @@ def sweep(
             error.remedy = "run the same sweep again to go on" if stored else ""
             error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)], of)
             raise
-        if stored:
-            stored.finish()
     swept = Sweep(points.axes, [done[i] for i in range(len(points))], of)
     swept._ask = ask
     return swept
