@@ -100,7 +100,8 @@ def assert_sound(
     where these are more than a factor of `width` apart; what is returned says how far apart they
     were. With a `relation` ("add_remove", "replace_one" or "zero_out") every sampling is taken
     under that one.
-    An infinite value is sound, unless `loose` forbids it. Errors of the function itself are raised.
+    An infinite value is sound, unless `loose` forbids it. Errors of the function itself are raised:
+    one that takes whole orders alone is asked with at=range(2, 65).
 
     >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
     11 values, each held to a truth that is known to 15 digits
@@ -130,7 +131,7 @@ def assert_sound(
             x = float(exact(argument, "at"))
             truth = _truth(accountant, m, what, binary(x), conversion)
             where = f"{what}({echo(x)}) of {echo(m)}{means}"
-            value = _value(function, x, where, whole=what == "rdp" and at is None)
+            value = function(x)
             fault = _fault(value, truth, where, share, times)
             if fault:
                 raise UnsoundError(fault)
@@ -142,19 +143,6 @@ def assert_sound(
             widest = max(widest, _width(truth))
             advance(1)
     return Checked(len(places), widest)
-
-
-def _value(function: Callable[[float], Any], x: float, where: str, whole: bool) -> Any:
-    """Evaluates the function at x; with `whole`, its error between whole orders is DomainError."""
-    try:
-        return function(x)
-    except Exception as error:
-        if not whole or x == int(x):
-            raise
-        raise DomainError(
-            f"{where}: found {type(error).__name__}: {error}; asked at {echo(x)}",
-            remedy="for whole orders give at=range(2, 65)",
-        ) from error
 
 
 def _under(m: Node, relation: str) -> Node:

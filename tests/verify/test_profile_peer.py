@@ -7,7 +7,6 @@ import pytest
 
 from symacct import (
     Accountant,
-    DomainError,
     Gaussian,
     Laplace,
     PoissonSubsample,
@@ -111,20 +110,15 @@ def test_a_share_of_what_a_pld_accountant_says_is_found_where_it_is_taken(settin
         assert_sound(lambda _: 0.995 * said, m, what="epsilon", at=["1e-5"])
 
 
-def test_a_function_of_whole_orders_is_told_how_to_be_asked():
-    """Between whole orders it fails with an error of its own, which is named with the remedy."""
+def test_a_function_of_whole_orders_is_asked_at_these():
+    """Between whole orders its own error is raised."""
 
     def whole(alpha):
         if alpha != int(alpha):
             raise TypeError("needed an int")
         return alpha / 50
 
-    with pytest.raises(
-        DomainError,
-        match=r"TypeError: needed an int; asked at 1\.00000001; for "
-        r"whole orders give at=range\(2, 65\)",
-    ):
-        assert_sound(whole, "Gaussian(5)")
     assert assert_sound(whole, "Gaussian(5)", at=range(2, 65)) == 63
-    with pytest.raises(TypeError, match=r"^needed an int$"):
-        assert_sound(whole, "Gaussian(5)", at=[2.5])
+    for more in ({}, {"at": [2.5]}):
+        with pytest.raises(TypeError, match=r"^needed an int$"):
+            assert_sound(whole, "Gaussian(5)", **more)
