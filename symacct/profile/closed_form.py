@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from flint import arb, ctx, fmpz, fmpz_poly
+from flint import arb, ctx, fmpz_poly
 
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import accuracy, floor
+from symacct.kernel.arithmetic.ball import accuracy, ceiling
 from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact, LazyModule, exact
 from symacct.kernel.sums.balls import ball, normal_tail, up_to
@@ -155,8 +155,8 @@ def _terms(term: arb, negligible: arb, count: int, j: int, odds: arb) -> tuple[l
 #
 # D(y) of runs whose losses are all on one lattice: their law is a product of polynomials.
 #
-# Masses are whole multiples of 2^{−b}, rounded down, and small ones at both ends are left out: what
-# they are less than 1 in all is what D is larger by at most (docs/proofs/losses.md, Lemma
+# Masses are whole multiples of 2^{−b}, rounded up, and small ones at both ends are left out: D is
+# larger by at most these, and smaller by at most what rounding adds (docs/proofs/losses.md, Lemma
 # one-lattice).
 
 #: A lattice has at most so many nodes but for e^{−100} of the loss's law, whatever is asked. Of
@@ -164,9 +164,10 @@ def _terms(term: arb, negligible: arb, count: int, j: int, odds: arb) -> tuple[l
 _MOST_NODES, _USUAL_NATS = 2**16, 100.0
 #: Masses have so many bits more than flint's precision, for the roundings of all products. Where
 #: they are too few, the ball is wider.
-_SPARE_BITS = 32
-#: Masses are cut at either end up to 2^8 units in all. What is cut is bounded: more widen the ball.
-_CUT_BITS = 8
+_SPARE_BITS = 40
+#: Masses are cut at either end up to 2^16 units in all, so that all nodes are cut that have no more
+#: than rounding adds. What is cut is bounded: more widen the ball.
+_CUT_UNITS = 2**16
 
 
 def lattice_form(runs: Runs, reverse: bool) -> Value | None:
@@ -190,10 +191,11 @@ def lattice_profile(runs: Runs, reverse: bool, y: arb) -> arb:
 
     That is absolutely: the ball of a tiny D is wide.
     """
-    nodes, missing = _law(runs, reverse, ctx.prec)
+    nodes, total, cut = _law(runs, reverse, ctx.prec)
     with ctx.workprec(ctx.prec + _SPARE_BITS):
-        value = nodes.profile(y)
-    return value + up_to(missing)
+        value, unit = nodes.profile(y), arb(2) ** -nodes.bits
+        rounded_up, left_out = (total + cut) * unit - 1, cut * unit
+    return (value - rounded_up).max(arb(0)).union(value + left_out)
 
 
 def _lattices(runs: Runs) -> list[LossLattice]:
@@ -221,8 +223,8 @@ def _common_step(apart: tuple[Exact, ...]) -> tuple[Exact, tuple[int, ...]] | No
 
 
 @lru_cache(8)
-def _law(runs: Runs, reverse: bool, bits: int) -> tuple[grids.Nodes, arb]:
-    """Compute the law of the loss of all runs on a lattice, and the mass missing from it.
+def _law(runs: Runs, reverse: bool, bits: int) -> tuple[grids.Nodes, int, int]:
+    """Compute the law of the loss of all runs on a lattice; its mass and that cut off, in units.
 
     `bits` is flint's current precision. The runs are known to share a lattice.
     """
@@ -230,64 +232,20 @@ def _law(runs: Runs, reverse: bool, bits: int) -> tuple[grids.Nodes, arb]:
     common = _common_step(tuple(lattice.apart for lattice in lattices))
     assert common is not None  # noqa: S101  # so it was asked
     (step, strides), fine = common, bits + _SPARE_BITS
-    first, masses = arb(0), fmpz_poly([1 << fine])
+    products = grids.Products(fine, _CUT_UNITS)
+    first, masses, units = arb(0), grids.Masses(0, [1 << fine], 0), arb(2) ** fine
     with ctx.workprec(fine):
         for stride, lattice, (_, k) in zip(strides, lattices, runs, strict=True):
             lowest, lattice_masses = lattice.masses(reverse, fine)
-            single_law = fmpz_poly([_down(p, fine) for p in lattice_masses])
-            skipped, run_masses = _power(single_law, k, fine)
-            first += k * lowest + BALL.number(step) * stride * skipped
-            skipped, masses = _product(masses, _stretched(run_masses, stride), fine)
-            first += BALL.number(step) * skipped
-        nodes = grids.Nodes(first, BALL.number(step), masses.coeffs(), fine)
-        missing = 1 - arb(sum(nodes.masses)) / arb(2) ** fine
-    return nodes, missing
-
-
-def _down(x: arb, bits: int) -> int:
-    """Round x·2^bits down, to 0 at least."""
-    return max(0, floor(x * arb(2) ** bits))
-
-
-def _stretched(masses: fmpz_poly, stride: int) -> fmpz_poly:
-    """Return f(x^stride): the masses with stride−1 empty nodes between them."""
-    spread: list[fmpz | int] = [0] * (stride * masses.degree() + 1)
-    spread[::stride] = list[fmpz | int](masses.coeffs())
-    return fmpz_poly(spread)
-
-
-def _power(masses: fmpz_poly, count: int, bits: int) -> tuple[int, fmpz_poly]:
-    """Raise masses to a count of runs: the places left out at the start, and the masses from there.
-
-    They are whole multiples of 2^{−bits}, rounded down, and what is negligible is left out.
-    """
-    if count == 1:
-        return 0, masses
-    skipped, half = _power(masses, count // 2, bits)
-    more, product = _product(half, half, bits)
-    skipped = 2 * skipped + more
-    if count % 2:
-        more, product = _product(product, masses, bits)
-        skipped += more
-    return skipped, product
-
-
-def _product(first_masses: fmpz_poly, second_masses: fmpz_poly, bits: int) -> tuple[int, fmpz_poly]:
-    """Multiply masses, less what is negligible at both ends, and count the places cut first."""
-    products = [x >> bits for x in (first_masses * second_masses).coeffs()]
-    first = _negligible(products)
-    last = len(products) - _negligible(products[:first:-1])
-    return first, fmpz_poly(products[first:last])
-
-
-def _negligible(masses: Sequence[fmpz]) -> int:
-    """Count how many of the first masses sum to less than 2^8 units; none where all do."""
-    total = fmpz(0)
-    for i, mass in enumerate(masses):
-        total += mass
-        if total >> _CUT_BITS:
-            return i
-    return 0
+            *rising, beyond = (
+                max(0, ceiling(p * units)) for p in (*lattice_masses, 1 - sum(lattice_masses))
+            )
+            run_masses = products.power(grids.Masses(0, rising, beyond), k)
+            masses = products.product(masses, run_masses.stretched(stride))
+            first += k * lowest
+        step_ball = BALL.number(step)
+        nodes = grids.Nodes(first + step_ball * masses.first, step_ball, masses.rising, fine)
+    return nodes, sum(masses.rising), masses.cut
 
 
 # --- finite sums

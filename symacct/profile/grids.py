@@ -113,6 +113,12 @@ class Masses(NamedTuple):
     rising: list[Any]  # whole numbers, Python's or flint's
     cut: int
 
+    def stretched(self, stride: int) -> Masses:
+        """Return the same masses on a grid so many times finer."""
+        rising = [0] * (stride * (len(self.rising) - 1) + 1)
+        rising[::stride] = self.rising
+        return Masses(stride * self.first, rising, self.cut)
+
 
 @dataclass(frozen=True)
 class Products:
@@ -123,8 +129,8 @@ class Products:
 
     bits: int
     most: int
-    most_nodes: int
-    refused: str
+    most_nodes: float = math.inf
+    refused: str = ""
 
     def power(self, masses: Masses, count: int) -> Masses:
         """Compute the masses of `count` >= 1 runs."""

@@ -51,9 +51,11 @@ def outcomes_left_out(m):
 
 
 @row("profile.closed_form:one lattice")
-def masses_rounded_down(m):
-    m._law = lambda *_: (SimpleNamespace(profile=lambda y: arb(0.25)), arb(0.125))
-    yield from of_a_whole(m.lattice_profile((), False, arb(0)), 0.25, 0.125)
+def masses_rounded_up(m):
+    """Both ends of what D may be, of masses that are 9/8 in all and of 1/4 that is cut off."""
+    m._law = lambda *_: (SimpleNamespace(profile=lambda y: arb(0.5), bits=3), 9, 2)
+    found = m.lattice_profile((), False, arb(0))
+    yield from ((found, 0.125), (found, 0.75))
 
 
 @row("profile.contours:the strategy")
