@@ -1142,6 +1142,11 @@ class Triangles:
         """p′ = q on a line, and the equilateral triangle."""
         return self.at(Fraction(0)), self.at(self.delta**2)
 
+    @property
+    def opposite(self) -> Triple:
+        """a = δ and b = −δ on a line: what a record replaced in a Poisson sample leaves."""
+        return Triple(self.alpha, self.gamma, self.delta, -self.delta)
+
     # Proved in docs/proofs/triples.md, Lemma gram-order.
     @property
     def dominating(self) -> Triple:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -19,8 +20,6 @@ from symacct.analysis.triangles import (
     Triangles,
     Triple,
     lattice_of,
-    line_excess,
-    line_log_excess,
     plan,
     rows_of,
     triple_excess,
@@ -52,7 +51,7 @@ from symacct.kernel.errors import DomainError, PrecisionError
 from symacct.kernel.exact import INFINITY, Exact, Order, array_order, expression, sympy
 from symacct.kernel.node import Node
 from symacct.kernel.sources import SYMACCT
-from symacct.kernel.sums.balls import steered_by_floats, up_to
+from symacct.kernel.sums.balls import LOG2, steered_by_floats, up_to
 from symacct.kernel.sums.differences import GUARD_BITS
 from symacct.kernel.theorem_registry import Bound, RDPCurve, always, theorem
 from symacct.laws.law import FiniteDirection
@@ -350,25 +349,15 @@ def at_opposite_ends(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact)
 
 
 @singledispatch
-def gaussian_log_moment(ctx: Arithmetic, alpha: Order, gamma: Number, shift: Any) -> Number:
-    """(α−1) ε′(α) of TRIPLE-GAUSSIAN-POISSON; `shift` is δ = Δ/σ. TypeError without a rule."""
-    raise TypeError(f"no expectation for {type(ctx).__name__}")
+def gaussian_log_moment(ctx: Arithmetic, alpha: Order, gamma: Any, shift: Any) -> Number:
+    """(α−1) ε′(α) of TRIPLE-GAUSSIAN-POISSON in numbers, by `excess`; `shift` is δ = Δ/σ."""
+    return _log_moment(ctx, alpha, gamma, 1 / shift, lambda ctx, of: excess(ctx, of.opposite))
 
 
 @singledispatch
 def relative_entropy(ctx: Arithmetic, gamma: Number, shift: Any) -> Number:
     """ε′(1) = E[m log(m/n)] of TRIPLE-GAUSSIAN-POISSON; `shift` is δ. TypeError without a rule."""
     raise TypeError(f"no expectation for {type(ctx).__name__}")
-
-
-@gaussian_log_moment.register
-def _(ctx: BallArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
-    """In balls: by a certified integral; of an irrational δ between those of rational ones."""
-
-    def excess(ratio: Fraction) -> Number:
-        return line_excess(Triple(Fraction(alpha), gamma, 1 / ratio, -1 / ratio))
-
-    return falling_in(1 / shift, excess).log1p()
 
 
 @relative_entropy.register
@@ -399,57 +388,27 @@ def _integral(ctx: SymbolicArithmetic, gamma: Number, shift: Any, value: Any) ->
     return written.Integral(density * value(m, n), (x, -sympy.oo, sympy.oo))
 
 
-@gaussian_log_moment.register
-def _(ctx: MpmathArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
-    """In mpmath: by its own quadrature of E[m^α n^{1−α} − 1 − αu − (1−α)w], never negative."""
-    order = ctx.number(alpha)
-
-    def gap(mp: Any, u: Any, w: Any) -> Any:
-        growth = order * mp.log1p(u) + (1 - order) * mp.log1p(w)
-        return mp.expm1(growth) - order * u - (1 - order) * w
-
-    return ctx.log1p(_by_quadrature(ctx, gamma, shift, order, gap))
-
-
 @relative_entropy.register
 def _(ctx: MpmathArithmetic, gamma: Fraction, shift: Fraction) -> Number:
-    """In mpmath: by its own quadrature of E[m log(m/n) − u + w], never negative."""
+    """In mpmath: by its own quadrature of E[m log(m/n) − u + w], never negative; no proof.
 
-    def gap(mp: Any, u: Any, w: Any) -> Any:
-        return (1 + u) * (mp.log1p(u) - mp.log1p(w)) - u + w
-
-    return _by_quadrature(ctx, gamma, shift, ctx.number(1), gap)
-
-
-def _by_quadrature(
-    ctx: MpmathArithmetic, gamma: Number, shift: Any, order: Any, gap: Any
-) -> Number:
-    """E[gap(mp, u, w)] over a standard normal x by mpmath, u = m − 1 and w = n − 1; no proof.
-
-    The bits are 3 times as many. x goes from −√(4·bits) to √(4·bits) + order·shift.
+    u = m − 1 and w = n − 1. The bits are 3 times as many, and x goes from −√(4·bits) to √(4·bits) +
+    shift.
     """
     mp = ctx.mp
     with mp.workprec(3 * ctx.bits):
         rate, delta = ctx.number(gamma), ctx.number(shift)
         reach = mp.sqrt(4 * ctx.bits)
-        low, high = -reach, reach + order * delta
+        low, high = -reach, reach + delta
 
         def integrand(x: Any) -> Any:
             u, w = (rate * mp.expm1(s * delta * x - delta**2 / 2) for s in (1, -1))
-            return mp.exp(-x * x / 2) * gap(mp, u, w)
+            gap = (1 + u) * (mp.log1p(u) - mp.log1p(w)) - u + w
+            return mp.exp(-x * x / 2) * gap
 
         places = mp.linspace(low, high, int((high - low) * (1 + delta) / 4) + 4)
         total = quadrature(mp, integrand, places, method="gauss-legendre") / mp.sqrt(2 * mp.pi)
     return +total
-
-
-@gaussian_log_moment.register
-def _(ctx: Float64Arithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
-    """In float64: by the nodes that the proof in balls would take, without its bound."""
-    a, orders = Fraction(float(shift)), np.asarray(alpha)
-    each = map(Fraction, orders.ravel().tolist())
-    logs = [line_log_excess(Triple(order, gamma, a, -a)) for order in each]
-    return ctx.log1p(LogNumber(1.0, np.reshape(np.array(logs), orders.shape)))
 
 
 @relative_entropy.register
@@ -665,7 +624,6 @@ def _raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
         return raised_end(triangles)
 
 
-@steered_by_floats
 def _gaussian_value(
     ctx: Arithmetic,
     eps: RDPCurve,
@@ -673,18 +631,31 @@ def _gaussian_value(
     gamma: Exact,
     largest: Callable[[Arithmetic, Triangles], Number],
 ) -> Number:
-    """log(1 + largest(…))/(α−1), `largest` giving G − 1 of the triangles; ε(α) for γ = 1.
-
-    In balls an irrational σ/Δ lies between rational ones; elsewhere a near one is taken.
-    PrecisionError where numbers are beyond the floats that choose an integral's steps.
-    """
+    """log(1 + largest(…))/(α−1), as `_log_moment` has it; ε(α) for γ = 1."""
     if gamma == 0:
         return ctx.number(0)
     if gamma == 1:
         return eps(alpha)
+    ratio = noise_ratio(eps.node)
+    return _log_moment(ctx, alpha, gamma, ratio, largest) / (ctx.number(alpha) - 1)
+
+
+@steered_by_floats
+def _log_moment(
+    ctx: Arithmetic,
+    alpha: Order,
+    gamma: Exact,
+    ratio: Exact,
+    largest: Callable[[Arithmetic, Triangles], Number],
+) -> Number:
+    """log(1 + largest(…)), `largest` giving G − 1 of the triangles; `ratio` is σ/Δ.
+
+    In balls an irrational σ/Δ lies between rational ones; elsewhere a near one is taken.
+    PrecisionError where numbers are beyond the floats that choose an integral's steps.
+    """
     if isinstance(alpha, np.ndarray):
         values = [
-            _gaussian_value(ctx, eps, array_order(order), gamma, largest).value()
+            _log_moment(ctx, array_order(order), gamma, ratio, largest).value()
             for order in alpha.ravel()
         ]
         return ctx.number(np.reshape(np.array(values, dtype=np.float64), alpha.shape))
@@ -692,10 +663,9 @@ def _gaussian_value(
     def of_ratio(ratio: Fraction) -> Number:
         return largest(ctx, Triangles(Fraction(alpha), Fraction(gamma), 1 / ratio))
 
-    ratio = noise_ratio(eps.node)
     is_ball = isinstance(ctx, BallArithmetic)
     value = falling_in(ratio, of_ratio) if is_ball else of_ratio(nearest_rational(ratio, ctx.bits))
-    return ctx.log1p(value) / (ctx.number(alpha) - 1)
+    return ctx.log1p(value)
 
 
 @singledispatch
@@ -717,12 +687,18 @@ def _(ctx: BallArithmetic, triple: Triple) -> Number:
 def _(ctx: MpmathArithmetic, triple: Triple) -> Number:
     """In mpmath: by the nodes that the proof in balls takes for `ctx.bits` bits, without its bound.
 
-    The terms are summed at 3 times the bits, of which 1 cancels where the excess is small.
+    The terms are summed at 3 times the bits, and more by those that 1 cancels where the excess is
+    small.
     """
     nodes = _on_a_line(ctx, triple) if triple.on_a_line else _in_the_plane(ctx, triple)
-    with ctx.mp.workprec(3 * ctx.bits):
+    with ctx.mp.workprec(_working_bits(ctx, triple)):
         total = ctx.mp.fsum(nodes) - 1
     return +total
+
+
+def _working_bits(ctx: MpmathArithmetic, triple: Triple) -> int:
+    """3 times the bits of mpmath, and as many more as G − 1 is estimated to be below 1."""
+    return 3 * ctx.bits + max(0, math.ceil(-triple.floats.log_excess / LOG2))
 
 
 def _on_a_line(ctx: MpmathArithmetic, triple: Triple) -> Iterator[Number]:
@@ -731,7 +707,7 @@ def _on_a_line(ctx: MpmathArithmetic, triple: Triple) -> Iterator[Number]:
         rule = plan(triple, ctx.bits)
         rows = list(rows_of(rule, BellMajorant.best(triple, rule.log_tolerance)))
     mp = ctx.mp
-    with mp.workprec(3 * ctx.bits):
+    with mp.workprec(_working_bits(ctx, triple)):
         alpha, step = ctx.number(triple.alpha), mp.mpf(rule.steps[0])
         for i, _, _ in rows:
             z = step * i
@@ -745,7 +721,7 @@ def _in_the_plane(ctx: MpmathArithmetic, triple: Triple) -> Iterator[Number]:
         lattice = lattice_of(triple, ctx.bits)
         (h, k), (rows, places) = map(ctx.mp.mpf, lattice.steps), lattice.box
     mp, gram = ctx.mp, triple.gram
-    with mp.workprec(3 * ctx.bits):
+    with mp.workprec(_working_bits(ctx, triple)):
         alpha, (first, mixed, second) = ctx.number(triple.alpha), map(ctx.number, gram)
         double = 2 * ctx.number(gram.determinant)
         columns = [
