@@ -6,7 +6,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 import sympy
-from flint import arb
+from flint import acb, arb
 
 from symacct import (
     DistributionPair,
@@ -24,7 +24,7 @@ from symacct import (
     parse,
 )
 from symacct.analysis.densities import corners, largest_log_ratio, mass, sides
-from symacct.analysis.jets import Germs, evaluator
+from symacct.analysis.jets import Germs, Jet, JetsOfBalls, _positive_factors, evaluator
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.symbols import t as T
@@ -531,3 +531,40 @@ def test_what_a_density_knows_is_listed_where_it_is_described_and_refused():
         assert name in laws.Density.__doc__
         assert name in str(raised.value)
     assert parse("PoissonSubsample(PureDP(1), gamma)", symbols=["gamma"]).free_symbols
+
+
+def test_a_sign_that_is_moved_leaves_the_product():
+    x, y = sympy.symbols("x y")
+    for f in (-2 * x, -3 * x * y, sympy.Mul(-1, x + 1, y, evaluate=False), x * y):
+        assert sympy.expand(sympy.Mul(*_positive_factors(f)) - f) == 0
+
+
+@pytest.mark.parametrize("at", ["0.3", "0.9", "1.7", "3.1"])
+def test_a_jet_of_jets_has_the_second_derivative_of_the_larger(at):
+    expression = sympy.Max(X**3, sympy.sqrt(X) + 1) * sympy.Abs(X - 2)
+    expression -= sympy.Min(sympy.log(X), X / 3)
+    sort = JetsOfBalls()
+    place = Jet(sort, Jet(sort.balls, acb(arb(at)), acb(1)), sort.number(1))
+    found = evaluator(expression)(place)
+    calls = {"Max": max, "Min": min, "Abs": abs, "log": MP.log, "sqrt": MP.sqrt}
+    function = sympy.lambdify(X, expression, modules=[calls])
+    jets = (found.value.value, found.value.slope, found.slope.value, found.slope.slope)
+    for derivative, value in zip((0, 1, 1, 2), jets, strict=True):
+        known = MP.diff(function, MP.mpf(at), derivative)
+        assert float(value.real.mid()) == pytest.approx(float(known), rel=1e-12)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("half", "whole"),
+    [("exp(-x)", "exp(-Abs(x))/2"), ("1/(1 + x)**2", "1/(1 + Abs(x))**2/2")],
+)
+def test_a_law_on_half_the_line_is_twice_the_one_on_the_whole(half, whole, reverse):
+    """m/Q is 1 + γ on one side and 1 − γ on the other, where P is 0 up to infinity."""
+    first = laws.Density(half, [0, "inf"])
+    overlap = Overlap(first, laws.Density(whole, ["-inf", 0, "inf"]))
+    power = -2 if reverse else 3
+    moment = (MP.mpf("0.75") ** power + MP.mpf("1.25") ** power) / 2
+    with precision(53):
+        found = MixtureDirection(overlap, Fraction(1, 4), reverse).curve(BALL)(3)
+    assert float(found.mid()) == pytest.approx(float(MP.log(moment) / 2), rel=1e-13)

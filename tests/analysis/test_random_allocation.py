@@ -14,7 +14,7 @@ from symacct import (
     PrecisionError,
     RandomAllocation,
 )
-from symacct.analysis.lognormal import Lognormal, LognormalMoments
+from symacct.analysis.lognormal import Line, Lognormal, LognormalMoments
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.sums.balls import ball
 from symacct.theory.amplification import allocation
@@ -170,3 +170,12 @@ def test_mpmath_says_the_same():
         plain, balls = m.rdp(alpha, 20, engine="mpmath"), m.rdp(alpha, 20)
         assert plain.lower <= balls.upper
         assert balls.lower <= plain.upper
+
+
+@pytest.mark.parametrize("w", [0.25, 1.0])
+def test_a_line_above_has_the_error_of_its_mirror_image(w):
+    """What the transform is off by bounds both strips, e^{(y+w)²/2} and e^{(y−w)²/2}."""
+    law = Lognormal(Fraction(1))
+    above, below = (law._strip(Line(y, w, 0.5)) for y in (1.5, -1.5))
+    assert above.overlaps(below)
+    assert above > (arb(1.5 + w) ** 2 / 2).exp() / (4 * arb.pi() * w).exp()

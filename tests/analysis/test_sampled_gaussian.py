@@ -13,6 +13,7 @@ from flint import acb, arb, ctx
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from symacct import Gaussian, PoissonSubsample
 from symacct.analysis import sampled_gaussian
 from symacct.analysis.normal_mixtures import sampled_relative_entropy
 from symacct.analysis.sampled_gaussian import (
@@ -39,6 +40,7 @@ from tests.analysis.quadrature import (
     sampled_gaussian_kl_by_quadrature,
     trapezoid,
 )
+from tests.independent import fraction
 from tests.thinning import covering, examples, some
 
 SIGMAS = (
@@ -305,3 +307,11 @@ def test_a_rate_beyond_every_float_takes_two_moments() -> None:
     assert sampled_gaussian.terms(rate, Fraction(5), 64) == 3
     value = sampled_relative_entropy(rate, Fraction(5))
     assert value.overlaps(ball(rate**2) * ball(Fraction(1, 25)).expm1() / 2)
+
+
+@pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])
+@pytest.mark.parametrize(("sigma", "gamma"), [("1/2", "1/4"), (2, "1/10")])
+def test_order_one_by_another_engine(sigma, gamma, adjacency):
+    m = PoissonSubsample(Gaussian(sigma), gamma, adjacency=adjacency)
+    ball, other = m.rdp(1, digits=15), m.rdp(1, digits=15, engine="mpmath")
+    assert abs(fraction(ball.upper) - fraction(other.upper)) < fraction(ball.upper) / 10**13

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
+from flint import arb
 from mpmath.ctx_mp import MPContext
 from numpy.polynomial.hermite_e import hermegauss
 
@@ -30,8 +31,9 @@ from symacct import (
     SubsampleWithoutReplacement,
     softmax_bounds,
 )
+from symacct.analysis import triangles
 from symacct.analysis import worst_triangle as worst_triangles
-from symacct.analysis.triangles import Triangles, on_a_piece, slopes, triple_log_excess
+from symacct.analysis.triangles import Triangles, Triple, on_a_piece, slopes, triple_log_excess
 from symacct.analysis.worst_triangle import RiseBounds
 from symacct.interop.opacus import to_opacus_history
 from symacct.kernel.arithmetic.ball import precision
@@ -438,3 +440,38 @@ def test_float64_at_order_1_with_more_nodes_than_memory_is_a_limit():
     node = PoissonSubsample(Gaussian("1e-5"), "1/100", "replace_one")
     with pytest.raises(LimitError, match="more than 16,777,216 nodes"):
         Accountant(engine="float64").rdp(node, 1)
+
+
+def test_the_nodes_left_out_of_a_line_are_at_most_their_bound():
+    bell = triangles.Bell(arb(0), (arb(0), arb(0)))
+    rule = triangles.PlaneRule((0.5, 0.0), (1.0, 0.0), 7.5)
+    low, high = triangles._span(bell, rule.log_tolerance - 8, 0.5)
+    outside = [j for j in range(-200, 201) if not low <= j < high]
+    truth = sum(MP.npdf(MP.mpf(j) / 2) / 2 for j in outside)
+    bound = triangles._outside(bell, rule, [])
+    assert arb(MP.nstr(truth, 30)) < bound
+    assert bound < 2 * arb(MP.nstr(truth, 30))
+    one, other = (triangles.Bell(arb(0), (arb(c), arb(0))) for c in (0.2, -0.2))
+    assert triangles._outside(one, rule, []).overlaps(triangles._outside(other, rule, []))
+
+
+@pytest.mark.parametrize("gamma", ["1/5", "4/5"])
+@pytest.mark.parametrize(("z", "y"), [(0, 1), (1, 2), (-2, "1/2"), (3, -1)])
+def test_the_bells_of_a_triple_touch_what_they_bound(gamma, z, y):
+    """Where w is the share of the rest in m, the convexity of m^α loses nothing."""
+    gamma, z, y = Fraction(gamma), Fraction(z), Fraction(y)
+    a, b, r = Fraction(2, 3), Fraction(-1, 2), Fraction(5, 4)
+    z, y, share = (MP.mpf(x.numerator) / x.denominator for x in (z, y, gamma))
+    m, n = (share * MP.exp(t * z + r * y - (t * t + r * r) / 2) for t in map(MP.mpf, (2 / 3, -0.5)))
+    triple = Triple(Fraction(3), gamma, a, b, r * r)
+    bells = triangles.BellMajorant.weighted(
+        triple, float(MP.log((1 - share) / (1 - share + m)))
+    ).bells
+    found = sum(
+        MP.exp(float(bell.log_factor.mid()) - ((z - t) ** 2 + (y - u) ** 2) / 2)
+        for bell in bells
+        for t, u in [[float(x.mid()) for x in bell.centre]]
+    )
+    least = n if gamma > Fraction(1, 2) else 1 - share
+    known = (1 - share + m) ** 3 / least**2 * MP.exp(-(z * z + y * y) / 2)
+    assert float(found) == pytest.approx(float(known), rel=1e-9)

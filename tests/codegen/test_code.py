@@ -744,3 +744,12 @@ def test_the_command_prints_the_code():
     assert printed.output == parse_open(expression).code("c", max_order=20, points=20)
     answer = CliRunner().invoke(main, ["code", expression, "--form", "c", *options, "--json"])
     assert json.loads(answer.output)["code"] == printed.output
+
+
+@pytest.mark.parametrize("formula", ["2 - exp(-alpha/9)", "1 - exp(-alpha/10**8)"])
+def test_code_of_a_number_less_an_exponential(formula):
+    node = Curve(formula, kind="upper", adjacency="either")
+    machine = FloatMachine(in_float64(trace(node, None, {}, CodeArithmetic, 40)))
+    for alpha in (1.0, 2.5, 40.0):
+        known = node.rdp(Fraction(alpha), digits=20).upper
+        assert machine.epsilon(alpha, {}) == pytest.approx(float(known), rel=1e-15)

@@ -298,3 +298,17 @@ def test_extreme_scales_have_values_where_nothing_is_summed():
         assert DiscreteGaussian(scale).rdp("3/2").lower <= Gaussian(scale).rdp("3/2").upper
         pure = PureDP(1 / Fraction(scale)).rdp("inf")
         assert DiscreteLaplace(scale).rdp("3/2").lower <= pure.upper
+
+
+@pytest.mark.parametrize("a", [-3.0, -0.5, 0.5, 2.5])
+def test_what_is_left_out_of_discrete_gaussian_noise_is_at_most_its_bound(a):
+    """Σ Q(1 + (P/Q)^a) beyond −2 to 2, of laws with much between them."""
+    sigma = MP.mpf(1) / 2
+
+    def law(k):
+        return MP.exp(-(k**2) / (2 * sigma**2)) / MP.jtheta(3, 0, MP.exp(-1 / (2 * sigma**2)))
+
+    outside = [k for k in range(-60, 61) if not -2 <= k <= 2]
+    truth = sum(law(k) * (1 + (law(k - 1) / law(k)) ** MP.mpf(a)) for k in outside)
+    bound = DiscreteGaussian("1/2").left_out(a, range(-2, 3))
+    assert bound > arb(MP.nstr(truth, 30))

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,8 @@ from symacct import (
 from symacct.kernel.arithmetic.ball import log_sign
 from symacct.kernel.errors import SoundnessError
 from symacct.kernel.theorem_registry import is_about
+from symacct.laws.families import GeometricDirection
+from symacct.laws.normal import blend_matrices, matrix
 from tests import independent
 from tests.support import overlap
 from tests.thinning import covering, some
@@ -625,3 +628,20 @@ def test_huge_exponents_are_compared_without_forming_powers():
     big = Fraction(2**60 + 1)
     assert log_sign(big, x, big, y) == 1
     assert log_sign(big, x, big + 1, Fraction(2, 3)) == -1
+
+
+def test_a_symbolic_order_blends_covariances_as_a_number_does():
+    one = matrix(((Fraction(2), Fraction(1)), (Fraction(1), Fraction(3))))
+    other = matrix(((Fraction(5), Fraction(1)), (Fraction(1), Fraction(4))))
+    alpha = sympy.Symbol("alpha")
+    found = blend_matrices(alpha, one, other).subs(alpha, sympy.Rational(3, 2))
+    known = blend_matrices(Fraction(3, 2), one, other)
+    assert [str(x) for x in found] == [str(x) for x in known.entries()]
+
+
+@pytest.mark.parametrize(("p", "q", "l"), [("1/2", "1/3", 3), ("1/3", "1/2", 2), ("2/5", "2/5", 4)])
+def test_the_moment_of_geometric_laws_is_their_series(p, q, l):
+    p, q = Fraction(p), Fraction(q)
+    found = GeometricDirection(p, q).moment(l)
+    terms = ((p * (1 - p) ** k) ** l * (q * (1 - q) ** k) ** (1 - l) for k in range(400))
+    assert abs(found - sum(terms)) < Fraction(1, 10**15)

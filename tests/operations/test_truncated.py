@@ -303,3 +303,21 @@ def test_the_event_of_dp_accounting():
 def test_bad_input_is_one_typed_error(arguments, said):
     with pytest.raises(DomainError, match=said):
         truncated_poisson(*arguments)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_largest_loss_of_either_is_that_of_the_worse(turned):
+    pair = RandomizedResponse("2/3"), RandomizedResponse("9/10")
+    m = Either(*(pair[::-1] if turned else pair), "1/2")
+    found = m.epsilon(0, conversion="exact").epsilon
+    assert found.lower <= float(MP.log(9)) * (1 + 1e-9)
+    assert found.upper >= float(MP.log(9)) * (1 - 1e-9)
+    assert float(found.upper) == pytest.approx(float(MP.log(9)), rel=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", ["0.3", "0.6", "0.8"])
+def test_the_profile_of_either_is_the_mean_of_both(epsilon):
+    """1 − e^{(ε − 1/b)/2} of Laplace noise up to its largest loss 1/b, of which one is ½."""
+    found = Either(Laplace(1), Laplace(2), "1/2").delta(epsilon, conversion="exact").delta
+    known = (max(-MP.expm1((MP.mpf(epsilon) - loss) / 2), 0) for loss in (MP.one, MP.one / 2))
+    assert float(found.upper) == pytest.approx(float(sum(known) / 2), rel=1e-12)

@@ -28,6 +28,7 @@ from symacct.profile.losses.fixed_size import (
     Equilateral,
     FixedSizeGaussian,
     FixedSizeLaplace,
+    _Frame,
     _turned,
     below,
 )
@@ -465,3 +466,41 @@ def test_a_record_added_is_as_in_a_poisson_sample(base, k):
     assert str(fixed.rdp(3)) == str(poisson.rdp(3))
     other = poisson.epsilon("1e-5", digits=6, conversion="exact")
     assert str(found.epsilon) == str(other.epsilon)
+
+
+@pytest.mark.parametrize("ellipse", [1.5, 2.5])
+@pytest.mark.parametrize("count", [2, 5])
+def test_gauss_rule_on_a_panel_is_off_by_as_much_as_the_theorem_says(ellipse, count):
+    """64M/15 · ρ^{−2n}/(1 − ρ^{−2}), M the largest modulus on the ellipse of a narrow panel."""
+    part, a, middle, half = FixedSizeGaussian(Fraction(1), Fraction(1, 3)), 2, 1.0, 0.01
+
+    def at(v):
+        ratio = (2 + MP.exp(v)) / 3
+        return MP.npdf(v + MP.mpf("0.5")) * (abs(ratio**a) + abs(ratio ** (1 - a)))
+
+    turns = (MP.expjpi(MP.mpf(k) / 32) * ellipse for k in range(64))
+    most = max(abs(at(middle + half * (u + 1 / u) / 2)) for u in turns)
+    share = MP.mpf(ellipse) ** -2
+    known = 64 * half * most * share**count / (1 - share) / 15
+    frame = _Frame(part, float(a), 0.0)
+    found = frame.quadrature_error(arb(middle), arb(half), arb(ellipse), count)
+    assert float(known) <= float(found.mid()) <= 1.05 * float(known)
+
+
+@pytest.mark.parametrize("gamma", ["1/2", "99/100"])
+@pytest.mark.parametrize("t", [0.0, 1000.0])
+def test_the_curvature_off_the_line_is_at_most_its_bound(gamma, t):
+    """∫|f_zz| and ∫|f_yy| of f = φ m² n^{−1} (m/n)^{it}, by differences on a grid."""
+    part, a = Equilateral(Fraction(1, 4), Fraction(gamma)), 2.0
+    step = 2.0**-8
+    places, little = np.arange(-6, 7, 0.125), step * np.arange(-1, 2)
+    z, y = (places[:, None, None, None] + little[:, None], places[:, None, None] + little)
+    log_m, log_n = part._log_laws(z, y)
+    log_f = a * log_m + (1 - a) * log_n - (z * z + y * y) / 2 + 1j * t * (log_m - log_n)
+    f = np.exp(log_f) / (2 * np.pi)
+    bends = (
+        (f[..., 0, 1] - 2 * f[..., 1, 1] + f[..., 2, 1]),
+        (f[..., 1, 0] - 2 * f[..., 1, 1] + f[..., 1, 2]),
+    )
+    for bend, bound in zip(bends, part.curvature_bounds(a, t), strict=True):
+        assert np.abs(bend).sum() * 0.125**2 / step**2 <= float(bound.mid())

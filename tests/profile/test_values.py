@@ -8,7 +8,7 @@ from flint import arb, ctx
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from symacct import DistributionPair, PureDP, RandomizedResponse, parse
+from symacct import DistributionPair, Gaussian, PoissonSubsample, PureDP, RandomizedResponse, parse
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
@@ -16,7 +16,7 @@ from symacct.profile.closed_form import profile_for
 from symacct.profile.losses.finite import Atoms, binary_profile
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.sampled_gaussian import SampledGaussian
+from symacct.profile.losses.sampled_gaussian import SampledFrame, SampledGaussian
 from symacct.profile.solve import CompositionProfile
 from tests.profile.laplace_runs import two_runs
 from tests.profile.laws import (
@@ -266,3 +266,30 @@ def test_an_epsilon_beside_a_loss_of_any_size_is_found():
     """δ(ε) = tanh(s/2) − (e^ε − 1)/(1 + e^s): bits are lost before δ(0) shows."""
     found = PureDP("1e-100").epsilon("1e-101", digits=8, conversion="exact").epsilon
     assert abs(to_fraction(found.upper) / Fraction("8e-101") - 1) < Fraction(1, 10**7)
+
+
+@pytest.mark.parametrize("sigma", ["1/4", "1/8"])
+@pytest.mark.parametrize("delta", ["1e-5", "1e-2"])
+def test_little_noise_has_no_smaller_epsilon_than_its_profile(sigma, delta):
+    """δ(ε) of the mixture is at most δ, by the two normal tails beyond where the loss is ε."""
+    q, s = mp(Fraction(1, 1000)), mp(Fraction(sigma))
+    found = PoissonSubsample(Gaussian(sigma), "1/1000").epsilon(delta).epsilon
+    epsilon = MP.mpf(float(found.upper)) * (1 + MP.mpf(10) ** -12)
+    start = s**2 * MP.log((MP.expm1(epsilon) + q) / q) + MP.mpf(1) / 2
+    one, other = (MP.ncdf(-(start - mean) / s) for mean in (0, 1))
+    assert (1 - q) * one + q * other - MP.exp(epsilon) * one <= MP.mpf(delta)
+
+
+@pytest.mark.parametrize("a", [1.5, 3.0])
+def test_what_lies_under_chords_is_no_more_than_is_said(a):
+    """∫QR^a between two points beyond the peak of the integrand."""
+    frame = SampledFrame(arb(1), arb(0.25), arb(0.75), a)
+
+    def at(x):
+        return MP.npdf(x) * (MP.mpf("0.75") + MP.exp(x - MP.mpf("0.5")) / 4) ** MP.mpf(a)
+
+    for start in (a + 0.5, a + 2):
+        truth = MP.quad(at, [start, start + 2, start + 6])
+        bound = frame._under_chords(arb(start), arb(start + 6))
+        assert arb(MP.nstr(truth, 30)) < bound
+        assert bound < 3 * arb(MP.nstr(truth, 30))

@@ -468,3 +468,22 @@ def test_the_largest_is_infinite_where_one_is_and_the_others_are_not_asked():
 def test_what_few_bits_leave_open_is_not_called_infinite():
     answer = largest_of(BALL, [Told(arb("nan"), arb(2)), Told(arb(1), arb(1))], Fraction(3, 2))
     assert answer == 2
+
+
+@pytest.mark.parametrize(("first", "second"), [("3.03", 3), (3, "3.03")])
+def test_of_directions_that_are_nearly_equal_the_larger_is_taken(first, second):
+    """E[(1 − γ + γP/Q)^α] of two normal laws, whose two roles a chord hardly tells apart."""
+    alpha, gamma = MP.mpf("4.9"), MP.mpf(1) / 10
+    laws_of = [(MP.mpf(i), MP.sqrt(v)) for i, v in enumerate((first, second))]
+
+    def moment(p, q):
+        def at(x):
+            ratio = MP.npdf(x, *p) / MP.npdf(x, *q)
+            return MP.npdf(x, *q) * (1 - gamma + gamma * ratio) ** alpha
+
+        return MP.quad(at, range(-60, 61, 4))
+
+    known = max(MP.log(moment(*roles)) for roles in (laws_of, laws_of[::-1])) / (alpha - 1)
+    pair = DistributionPair(laws.Normal(0, first), laws.Normal(1, second))
+    found = PoissonSubsample(pair, "1/10").rdp("4.9", digits=15)
+    assert float(found.upper) == pytest.approx(float(known), rel=1e-12)

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -17,7 +18,7 @@ from symacct.cli import main, verifying
 from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging.bounds import Truth
-from symacct.verify.judging.verdict import Count, Finding
+from symacct.verify.judging.verdict import Count, Finding, Judge
 from symacct.verify.peer.process import Incidents
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
 from symacct.verify.reporting.defects import Clusters
@@ -540,3 +541,17 @@ def test_advice_is_for_rounding_and_too_few_orders():
     rounded = found("negative", "-1.5", beyond_rounding=False)
     assert all(report(one).defects[0].advice for one in (loose, rounded))
     assert all(not one.advice for one in report(*HALVED).defects)
+
+
+@pytest.mark.parametrize(("value", "short"), [("1/2", True), ("3/2", False)])
+def test_what_is_less_than_the_theorem_that_it_names_is_short(value, short):
+    """And what is more is not; the theorem says 1."""
+    judge = SimpleNamespace(_claimed=lambda case: (Fraction(1), Fraction(1)))
+    case = SimpleNamespace(
+        value=Fraction(value),
+        answer=SimpleNamespace(claims="a theorem"),
+        below_upper=False,
+        truth=SimpleNamespace(exact=True),
+        finding=lambda verdict, right, **said: (verdict, right, said["short"]),
+    )
+    assert Judge._not_as_claimed(judge, case) == ("wrong-formula", Fraction(1), short)

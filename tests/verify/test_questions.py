@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import count
 
@@ -98,3 +99,13 @@ def test_the_number_of_runs_that_is_asked_for_is_never_given():
     ask = Ask("runs", (replace(GAUSSIAN, count=0),), "1e-5", within="1")
     for beside in (*questions.others(ask), *questions.twins(ask)):
         assert [part.count for part in beside.parts] == [0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "moved"),
+    [("sigma", "3", {"2.7"}), ("p", "3/4", {"0.825"}), ("p", "0.95", set())],
+)
+def test_a_twin_has_less_noise_and_is_a_mechanism(name, value, moved):
+    """Whatever σ is, and a p as long as it is below 1."""
+    twins = questions._moved(AskedPart("a mechanism", ((name, value),)), Decimal("0.1"))
+    assert {twin.parameters for twin in twins} == {((name, text),) for text in moved}

@@ -20,7 +20,7 @@ from symacct.kernel.claims import Claim, Kind
 from symacct.profile.contours import Contour
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Truth, decimal_text, ends
-from symacct.verify.judging.truth import Oracle, node, readings
+from symacct.verify.judging.truth import Oracle, _reflected, node, readings
 from symacct.verify.judging.verdict import Finding, Judge, excess, explained_by_rounding
 from symacct.verify.peer.protocol import LARGEST, Answer, Ask, AskedPart, Hello, Support
 
@@ -567,3 +567,11 @@ def test_replacing_a_record_of_a_poisson_sample_costs_more_than_removing_one():
         )
         is None
     )
+
+
+def test_the_mirror_image_of_a_bracket_is_a_bracket():
+    """δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), of both ends."""
+    ask = Ask("delta", (AskedPart("Gaussian", (("sigma", "1"),)),), "-1", "add_remove")
+    found = _reflected(ask, Truth(Fraction(1, 4), Fraction(1, 2), False))
+    assert float(found.lower) == pytest.approx(float(1 - math.exp(-1) * 3 / 4), abs=1e-12)
+    assert float(found.upper) == pytest.approx(float(1 - math.exp(-1) / 2), abs=1e-12)
