@@ -309,6 +309,7 @@ def test_a_rate_beyond_every_float_takes_two_moments() -> None:
     assert value.overlaps(ball(rate**2) * ball(Fraction(1, 25)).expm1() / 2)
 
 
+@covering()
 @pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])
 @pytest.mark.parametrize(("sigma", "gamma"), [("1/2", "1/4"), (2, "1/10")])
 def test_order_one_by_another_engine(sigma, gamma, adjacency):

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from symacct.cli import main
 from symacct.papers.statement import FORMS
+from tests.thinning import covering
 
 RUN = ["dpsgd", "--n", "1000", "--batch-size", "10", "--epochs", "2", "--delta", "1e-5"]
 
@@ -16,6 +17,7 @@ def answer(*words):
     return CliRunner().invoke(main, words)
 
 
+@covering()
 @pytest.mark.parametrize("sampling", ["poisson", "without_replacement", "shuffled"])
 @pytest.mark.parametrize("noise", ["1.1", "3/2", "2"])
 def test_the_clipping_norm_is_mathematics_in_latex(sampling, noise):
