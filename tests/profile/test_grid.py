@@ -242,7 +242,9 @@ def test_digits_that_a_grid_has_not(monkeypatch):
 def test_digits_that_no_grid_has():
     """Where none is known fewer would be no remedy."""
     with pytest.raises(PrecisionError, match="gives about 0 digits, needed a larger δ"):
-        Grids(DirectedRuns(((TENTS, 2),), False)).refined(lambda _: arb(0).union(arb(1)), -20.0, 2)
+        Grids(DirectedRuns(((RESPONSE, 2),), False)).refined(
+            lambda _: arb(0).union(arb(1)), -20.0, 2
+        )
 
 
 @covering(lambda leaf: {sort_of(leaf)})
