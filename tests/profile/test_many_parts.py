@@ -44,6 +44,8 @@ DRAWN = ((F(89, 100), 0), (F(10, 100), 1), (F(99, 10**4), 2), (F(1, 10**4), 6))
 ALONE = ((F(1), 0),)
 MIRRORED = tuple((w, -j) for w, j in reversed(DRAWN))
 
+#: Beyond what floats enclose, so that each node takes a profile in balls: they lie further apart.
+FAR = NormalMixtures(((F(1, 2), 0), (F(1, 2), 30)), ((F(9, 10), -1), (F(1, 10), 0)), F(1, 2))
 PARTS = [
     NormalMixtures(DRAWN, ALONE, F(1)),
     NormalMixtures(DRAWN, MIRRORED, F(1, 9)),
@@ -51,7 +53,7 @@ PARTS = [
     NormalMixtures(
         ((F(1, 10**12), 2), (F(1, 4), 3), (1 - F(1, 4) - F(1, 10**12), 9)), ALONE, F(1, 9)
     ),
-    NormalMixtures(((F(1, 2), 0), (F(1, 2), 30)), ((F(9, 10), -1), (F(1, 10), 0)), F(1, 2)),
+    FAR,
     GaussianLoss(F(1, 9)),
     GaussianLoss(F(20)),
     SampledGaussian(F(1), F(1, 100)),
@@ -71,9 +73,9 @@ PARTS = [
 ]
 
 
-def profile_of(law, y: float) -> float:
+def profile_of(law, y: float, step: float) -> float:
     """Σ p(1 − e^{y−ℓ})₊ of the masses, which are one thing, and what it may fall short."""
-    losses = float(law.first.mid()) + STEP * np.arange(len(law.masses))
+    losses = float(law.first.mid()) + step * np.arange(len(law.masses))
     return math.fsum(law.masses * np.maximum(0.0, -np.expm1(y - losses)))
 
 
@@ -85,18 +87,18 @@ STEP = 2.0**-6
 @pytest.mark.parametrize("part", PARTS, ids=repr)
 def test_no_law_is_below_the_profile(part, reverse):
     """At losses everywhere, on nodes and off them, and above it by no more than a chord is."""
-    drawn = random.Random(7)
-    ((law, runs),) = laid(part, 1, reverse, STEP, 1e-12)
+    drawn, step = random.Random(7), some(16, 1) * STEP if part is FAR else STEP
+    ((law, runs),) = laid(part, 1, reverse, step, 1e-12)
     assert runs == 1
     assert law.short < float(part.mass_at_infinity(reverse)) + 1e-10
     for i in range(some(50, 200)):
-        near = [drawn.gauss(0, 1), drawn.gauss(0, 0.05), STEP * drawn.randint(-99, 99)]
-        node = float(law.first.mid()) + STEP * drawn.randrange(len(law.masses))
-        y = drawn.choice([*near, node + STEP * drawn.random()])
+        near = [drawn.gauss(0, 1), drawn.gauss(0, 0.05), step * drawn.randint(-99, 99)]
+        node = float(law.first.mid()) + step * drawn.randrange(len(law.masses))
+        y = drawn.choice([*near, node + step * drawn.random()])
         with ctx.workprec(120):
             truth = float(part.hockey_stick(arb(y), reverse).mid())
-            either = float(part.hockey_stick(arb(y - STEP), reverse).mid())
-        found = profile_of(law, y)
+            either = float(part.hockey_stick(arb(y - step), reverse).mid())
+        found = profile_of(law, y, step)
         assert found + law.short * (1 + 1e-9) >= truth * (1 - 1e-13), (i, y)
         assert found <= either * (1 + 1e-9) + law.short + 1e-9, (i, y)
 
@@ -112,7 +114,7 @@ def test_what_is_cut_of_shares_counts(seed):
     law = of_tails(losses, STEP, p, q, 0.0, 1e-12, np.zeros(41, dtype=bool))
     assert law.masses.min() >= 0
     for y, node_p, node_q in zip(losses.tolist(), p, q, strict=True):
-        assert profile_of(law, y) + law.short >= node_p - math.exp(y) * node_q - 1e-14, y
+        assert profile_of(law, y, STEP) + law.short >= node_p - math.exp(y) * node_q - 1e-14, y
 
 
 @pytest.mark.parametrize("seed", range(some(8, 20)))
@@ -130,7 +132,7 @@ def test_masses_that_are_not_known_go_to_larger_losses(seed):
     assert law.short < 1e-10
     for y in losses.tolist():
         truth = math.fsum(masses * np.maximum(0.0, -np.expm1(y - outcomes)))
-        assert profile_of(law, y) + law.short >= truth - 1e-14, y
+        assert profile_of(law, y, STEP) + law.short >= truth - 1e-14, y
 
 
 def drawn_laws(seed: int) -> list[Atoms]:
