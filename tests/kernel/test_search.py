@@ -40,7 +40,7 @@ from symacct.kernel.epsilon_delta import EpsilonDelta
 from symacct.kernel.sums import order_search
 from tests import independent
 from tests.support import INFINITY, LEAVES, OPERATIONS
-from tests.thinning import covering, examples
+from tests.thinning import covering, examples, some
 
 CONVERSIONS = ["classic", "improved"]
 OPTIMAL = {**{name: LEAVES[name] for name in ("Gaussian", "Laplace", "PureDP", "ZCDP")},
@@ -393,7 +393,7 @@ def test_an_order_whose_value_wants_more_bits_is_asked_with_more():
     assert many.lower <= few.upper
 
 
-@pytest.mark.parametrize("digits", [3, 6, 20, 60])
+@pytest.mark.parametrize("digits", some([3, 60], [3, 6, 20, 60]))
 def test_the_best_order_does_not_hang_on_the_digits_asked(digits):
     """Where nearly all of a sum cancels, few bits tell nothing of it: they pointed at order 21."""
     m = 100_000 * SubsampleWithoutReplacement(Skellam(1), "1/1000")
