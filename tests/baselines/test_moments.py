@@ -15,7 +15,7 @@ from symacct.baselines import moments
 from symacct.baselines.moments import Region, _above, between
 from symacct.kernel.arithmetic.ball import precision
 from tests import independent
-from tests.thinning import covering
+from tests.thinning import covering, some
 
 F = Fraction
 MP = independent.context(20)
@@ -45,7 +45,7 @@ def ends(enclosure):
 CASES = [(F(1), F(1)), (F(1), F(2)), (F(1, 2), F(2)), (F(1), F(3)), (F(5), F(1))]
 
 
-@pytest.mark.parametrize(("c1", "c2"), CASES)
+@pytest.mark.parametrize(("c1", "c2"), some(CASES[:3], CASES))
 def test_the_lower_end_is_met_and_nothing_in_sight_is_above_the_upper_end(c1, c2):
     found = constant(c1, c2, digits=4)
     low, high = ends(found.log_value)
