@@ -800,7 +800,8 @@ class ExpandedCurve(OperationCurve):
         theorem, at = self.best(alpha), alpha
         if theorem.reads == "itself" and isinstance(alpha, sympy.Expr):
             at = 2  # the only whole order that it reads
-        return self._inferred_by(theorem, at)[0], False
+        is_hull = isinstance(at, int | Fraction) and at <= self.node.hull_up_to
+        return self._inferred_by(theorem, at, is_hull)[0], False
 
 
 @binomial_sum.register

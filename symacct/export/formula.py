@@ -163,20 +163,13 @@ class Writing(Evaluation):
         return Writing(self.goal, None, self.names, self.ctx)
 
 
+@dataclass(eq=False, repr=False)
 class NamedCurve(NodeCurve):
     """A curve that is read by its name; at 1 and ∞ its value is short and stands itself."""
 
     evaluation: Writing
-
-    def __init__(
-        self,
-        evaluation: Writing,
-        node: Node,
-        values: Remembered,
-        function: Callable[[Number], Number],
-    ) -> None:
-        super().__init__(evaluation, node, values)
-        self.function = function
+    #: α ↦ its name at the order.
+    function: Callable[[Number], Number]
 
     def compute(self, alpha: Order) -> Number:
         """The name of the curve at an order, as ε_M(α); its formula at 1 and ∞."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
@@ -44,6 +44,7 @@ from symacct.kernel.theorem_registry import Theorem
 _EXTRA_ORDERS = 3
 
 
+@dataclass(eq=False, repr=False)
 class NodeCurve:
     """α ↦ ε(α) in nats of one node in one evaluation, a number of its arithmetic.
 
@@ -51,12 +52,11 @@ class NodeCurve:
     are remembered in `values`, and before a new one is computed the time is looked at.
     """
 
-    def __init__(self, evaluation: Evaluation, node: Node, values: Remembered) -> None:
-        self.evaluation = evaluation
-        self.node = node
-        self.values = values
-        #: The tables of derived values that were read, by their names.
-        self._tables: dict[str, Remembered] = {}
+    evaluation: Evaluation
+    node: Node
+    values: Remembered
+    #: The tables of derived values that were read, by their names.
+    _tables: dict[str, Remembered] = field(default_factory=dict, init=False)
 
     def __call__(self, alpha: Order) -> Number:
         """ε(α), or the values at an array of orders, which are not remembered."""
@@ -204,6 +204,7 @@ class NodeCurve:
         return LogNumber.from_parts(alpha.shape, parts)
 
 
+@dataclass(eq=False, repr=False)
 class LeafCurve(NodeCurve):
     """The curve of a mechanism, which its own formula gives.
 
@@ -212,13 +213,13 @@ class LeafCurve(NodeCurve):
 
     node: Mechanism
 
-    def __init__(self, evaluation: Evaluation, node: Mechanism, values: Remembered) -> None:
-        super().__init__(evaluation, node, values)
-        opposite = Kind.LOWER if evaluation.goal is Kind.UPPER else Kind.UPPER
-        if node.claim.kind is opposite:
+    def __post_init__(self) -> None:
+        """Refuse a curve of the kind opposite to the goal."""
+        kind, goal = self.node.claim.kind, self.evaluation.goal
+        if {kind, goal} == {Kind.LOWER, Kind.UPPER}:
             raise SoundnessError(
-                f"{type(node).__name__}: found a curve of kind {opposite}, needed an exact or "
-                f"{evaluation.goal} one for a bound of kind {evaluation.goal}"
+                f"{type(self.node).__name__}: found a curve of kind {kind}, needed an exact or "
+                f"{goal} one for a bound of kind {goal}"
             )
 
     def compute(self, alpha: Order) -> Number:
@@ -424,35 +425,28 @@ class Evaluation:
         )
 
 
+@dataclass(eq=False, repr=False)
 class OperationCurve(NodeCurve):
     """The curve of an operation: at each order the best value of the theorems that apply.
 
     For upper bounds it is the smallest value, for lower ones the largest.
     """
 
-    def __init__(self, evaluation: Evaluation, node: Node, values: Remembered) -> None:
-        super().__init__(evaluation, node, values)
-        by = evaluation.by
-        #: The theorems that `by` names and that are about this node.
-        self._pinned = () if by is None else theorem_registry.named_about(by, node)
-        #: The theorems that answer, by the class of the order.
-        self._theorems: dict[str | float, list[Theorem]] = {}
-        #: The theorem whose value stood alone at an order, so that `best` need not compare.
-        self._sole_theorem: dict[Order, Theorem] = {}
-        #: The bound of each theorem by its name, its curves and parameters read.
-        self._bounds: dict[str, Callable[[Order], Number]] = {}
-        self._rate = node.sampling_rate
-        #: Is it a sample of rate 1, whose curve is that of its mechanism?
-        self._is_full_sample = (
-            isinstance(node, Operation) and node.sampling_rate == 1 and node.is_one_step()
-        )
+    #: The theorems that answer, by the class of the order.
+    _theorems: dict[str | float, list[Theorem]] = field(default_factory=dict, init=False)
+    #: The theorem whose value stood alone at an order, so that `best` need not compare.
+    _sole_theorem: dict[Order, Theorem] = field(default_factory=dict, init=False)
+    #: The bound of each theorem by its name, its curves and parameters read.
+    _bounds: dict[str, Callable[[Order], Number]] = field(default_factory=dict, init=False)
 
     def theorems(self, alpha: Order) -> list[Theorem]:
         """The theorems whose best value is the answer at α; an error where none is proved there."""
         key = theorem_registry.order_class(alpha)
         if key not in self._theorems:
-            if self._pinned:
-                answering = theorem_registry.pinned(self._pinned, self.node, alpha)
+            by = self.evaluation.by
+            named = () if by is None else theorem_registry.named_about(by, self.node)
+            if named:
+                answering = theorem_registry.pinned(named, self.node, alpha)
             else:
                 goal, with_partial = self.evaluation.goal, not self.evaluation.skips_partial
                 answering = theorem_registry.bounding(self.node, alpha, goal, with_partial)
@@ -464,10 +458,9 @@ class OperationCurve(NodeCurve):
 
         A sample of rate 1 has the curve of its mechanism, unless a theorem is pinned.
         """
-        if self._is_full_sample and not self._pinned:
-            self.theorems(alpha)  # raises where nothing is proved
-            return self._parts[0](alpha)
-        theorems = self.theorems(alpha)
+        theorems = self.theorems(alpha)  # raises where nothing is proved
+        if self.node.sampling_rate == 1 and self._has_curve_of_mechanism():
+            return self.evaluation.curve(self.node.children[0])(alpha)
         if len(theorems) == 1:
             return self.value_by(theorems[0], alpha)
         values = self._values(alpha)
@@ -479,6 +472,12 @@ class OperationCurve(NodeCurve):
         ctx = self.evaluation.ctx
         best = ctx.minimum if self.evaluation.goal is Kind.UPPER else ctx.maximum
         return best(*(value for _, value in values))
+
+    def _has_curve_of_mechanism(self) -> bool:
+        """Has this sample of rate 1 the curve of its mechanism? By a pinned theorem it has not."""
+        by = self.evaluation.by
+        is_one_step = isinstance(self.node, Operation) and self.node.is_one_step()
+        return is_one_step and (by is None or not theorem_registry.named_about(by, self.node))
 
     def _values(self, alpha: Order) -> list[tuple[Theorem, Number]]:
         """The value of each theorem at α, up to the first tight one that has a value.
@@ -539,17 +538,18 @@ class OperationCurve(NodeCurve):
         too, and is not summed.
         """
         ctx, formula = self.evaluation.ctx, self.evaluation.statement_for(theorem, self.node).bound
-        if self._rate == 0:
+        rate = self.node.sampling_rate
+        if rate == 0:
             return lambda alpha: ctx.number(0)
         read = self._read(theorem)
         parameters = theorem.arguments(ctx, self.node)
         # Is it an upper bound by sums over the mechanism's curve at the whole orders up to α?
         over_orders = theorem.orders.whole and theorem.reads != "itself"
         sums = formula is theorem.bound and over_orders and theorem.kind is not Kind.LOWER
-        if self._rate is None or not sums or self._parts[0].node.never_ends:
+        if rate is None or not sums or self.node.children[0].never_ends:
             return lambda alpha: formula(ctx, read, alpha, **parameters)
 
-        mechanism = self._parts[0]
+        mechanism = self.evaluation.curve(self.node.children[0])
 
         def finite(alpha: Order) -> Number:
             if type(alpha) is int and ctx.is_infinite(top := mechanism(alpha)):
@@ -563,7 +563,7 @@ class OperationCurve(NodeCurve):
 
         None unless one theorem alone answers there and offers it, and at the rates 0 and 1.
         """
-        if self._rate in (0, 1):
+        if self.node.sampling_rate in (0, 1):
             return None
         memo = self.remember("local")
         entry: tuple[LocalProduct | None] | None = memo[middle]
@@ -579,12 +579,8 @@ class OperationCurve(NodeCurve):
         """The curves that a theorem reads: the node's own, its mechanism's, or all parts'."""
         if theorem.reads == "itself":
             return self.evaluation.default().curve(self.node)
-        return self._parts[0] if "mechanism" in self.node.fields() else self._parts
-
-    @cached_property
-    def _parts(self) -> tuple[NodeCurve, ...]:
-        """The curves of the node's parts."""
-        return tuple(map(self.evaluation.curve, self.node.children))
+        parts = tuple(map(self.evaluation.curve, self.node.children))
+        return parts[0] if "mechanism" in self.node.fields() else parts
 
     def best(self, alpha: Order) -> Theorem:
         """The theorem whose value is ε(α), at one order; of several the one with the value."""
@@ -598,26 +594,28 @@ class OperationCurve(NodeCurve):
 
     def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
         """The claim about ε(α), and whether no value decides it: then it is remembered."""
-        if throughout and any(theorem.partial for theorem in self.theorems(alpha)):
-            answering = theorem_registry.answering_always(self.theorems(alpha))
-            return self._inferred_by(answering, alpha)[0], False
-        key = theorem_registry.order_class(alpha), self._is_hull(alpha), self.evaluation.claim_key
+        # Is it an order up to which ε is the hull of its values at whole orders?
+        is_hull = isinstance(alpha, int | Fraction) and alpha <= self.node.hull_up_to
+        theorems = self.theorems(alpha)
+        if throughout and any(theorem.partial for theorem in theorems):
+            answering = theorem_registry.answering_always(theorems)
+            return self._inferred_by(answering, alpha, is_hull)[0], False
+        key = theorem_registry.order_class(alpha), is_hull, self.evaluation.claim_key
         memo: dict[object, Claim] = self.node._derived("claims")
         if key in memo:
             return memo[key], True
-        claim, is_settled = self._inferred_by(self.best(alpha), alpha)
-        is_settled = is_settled and len(self.theorems(alpha)) == 1
+        claim, is_settled = self._inferred_by(self.best(alpha), alpha, is_hull)
+        is_settled = is_settled and len(theorems) == 1
         if is_settled:
             memo[key] = claim
         return claim, is_settled
 
-    def _is_hull(self, alpha: Order) -> bool:
-        """Is the order a number up to which ε is the hull of its values at whole orders?"""
-        return isinstance(alpha, int | Fraction) and alpha <= self.node.hull_up_to
+    def _inferred_by(self, theorem: Theorem, alpha: Order, is_hull: bool) -> tuple[Claim, bool]:
+        """The claim of a theorem at α, from the claims about the curves at the orders it reads.
 
-    def _inferred_by(self, theorem: Theorem, alpha: Order) -> tuple[Claim, bool]:
-        """The claim of a theorem at α, from the claims about the curves at the orders it reads."""
-        is_hull, order_read = self._is_hull(alpha), alpha
+        `is_hull` says that ε is the hull of its values at whole orders there.
+        """
+        order_read = alpha
         if is_hull or theorem.reads == "itself":
             order_read = at_least_two(floor_order(alpha))
         if theorem.orders.whole and theorem.reads != "itself":
