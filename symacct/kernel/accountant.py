@@ -729,14 +729,30 @@ class Accountant:
         by: By,
         digits: int | None,
     ) -> Guarantee:
-        """The guarantee by the named conversion, or the best one that is proved in time."""
+        """The guarantee by the named conversion, or the best one that is proved in time.
+
+        SoundnessError for a lower bound or a theorem that is not proved, and DomainError for open
+        symbols or an engine that certifies nothing: no conversion makes a guarantee of these.
+        """
         conversion = pinned_conversion(conversion, orders, by)
         pinned = None if conversion == BEST else proved_conversion(conversion)
         usual = pinned or proved_conversion(BY_ORDERS)
         question = EpsilonDelta(
             m=m, by=by, conversion=usual, asks_epsilon=asks_epsilon, value=value
         )
-        self._check(question)
+        refuse_symbols(as_node(m, "epsilon"))
+        if goal_of(m, by) is Kind.LOWER:
+            raise SoundnessError(
+                f"{echo(m)}: found only a lower bound, which guarantees nothing; "
+                "needed an exact curve or an upper bound"
+            )
+        for theorem in theorem_registry.all_named(by):
+            remedy = "ask without by, or ask rdp for the number"
+            theorem_registry.check_proved(theorem.name, theorem.status, remedy)
+        if self.engine != "ball":
+            raise DomainError(
+                f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
+            )
         is_default, digits = digits is None, self.digits if digits is None else digits
         digits = parameters.digits(digits)
         if pinned is not None:
@@ -764,27 +780,6 @@ class Accountant:
             exact = proved_conversion(TRUE)
             assert isinstance(exact, WholeProfile)  # noqa: S101  # it is registered as that
             return exact.lower_bound(m.rewritten, asks_epsilon, value, digits)
-
-    def _check(self, question: EpsilonDelta) -> None:
-        """Raises the error of a question that no conversion answers with a guarantee.
-
-        That is SoundnessError for a lower bound or a theorem that is not proved, and DomainError
-        for open symbols or an engine that certifies nothing.
-        """
-        m = as_node(question.m, "epsilon")
-        refuse_symbols(m)
-        if goal_of(m, question.by) is Kind.LOWER:
-            raise SoundnessError(
-                f"{echo(m)}: found only a lower bound, which guarantees nothing; "
-                "needed an exact curve or an upper bound"
-            )
-        for theorem in theorem_registry.all_named(question.by):
-            remedy = "ask without by, or ask rdp for the number"
-            theorem_registry.check_proved(theorem.name, theorem.status, remedy)
-        if self.engine != "ball":
-            raise DomainError(
-                f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
-            )
 
     def _best(self, question: EpsilonDelta, digits: int, is_default: bool) -> Guarantee:
         """The guarantee with the smallest number proved in time, remembered under the limits."""

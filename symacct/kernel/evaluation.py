@@ -580,7 +580,7 @@ class OperationCurve(NodeCurve):
         if theorem.reads == "itself":
             return self.evaluation.default().curve(self.node)
         parts = tuple(map(self.evaluation.curve, self.node.children))
-        return parts[0] if "mechanism" in self.node.fields() else parts
+        return parts[0] if "mechanism" in self.node._fields else parts
 
     def best(self, alpha: Order) -> Theorem:
         """The theorem whose value is ε(α), at one order; of several the one with the value."""

@@ -190,7 +190,7 @@ class Node(Interned, NodeQuestions):
     @cached_property
     def children(self) -> tuple[Node, ...]:
         """The nodes this one was made of."""
-        return tuple(value for value in self.fields().values() if isinstance(value, Node))
+        return tuple(value for value in self._fields.values() if isinstance(value, Node))
 
     #: Does the formula of its curve hold at every order 1 < α < ∞?
     has_one_formula: bool = False
@@ -267,7 +267,7 @@ class Node(Interned, NodeQuestions):
 
         That decides which theorems apply.
         """
-        fields = self.fields().items()
+        fields = self._fields.items()
         return {k: v for k, v in fields if k != "adjacency" and not isinstance(v, Node)}
 
     def walk(self) -> Iterator[Node]:
@@ -287,7 +287,7 @@ class Node(Interned, NodeQuestions):
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
         """The parameters kept as SymPy expressions."""
-        return [v for v in self.fields().values() if isinstance(v, sympy.Expr)]
+        return [v for v in self._fields.values() if isinstance(v, sympy.Expr)]
 
     def subs(self, replacements: Mapping[str | sympy.Symbol, Numeric]) -> Node:
         """The node with symbols replaced by numbers or expressions.
@@ -724,7 +724,7 @@ class Mechanism(Node):
         SoundnessError for a curve that bounds nothing.
         """
         kind = combine([self.kind], type(self).__name__)
-        return Claim(kind, self.fields().get("adjacency", EITHER), sources=(self.source,))
+        return Claim(kind, self._fields.get("adjacency", EITHER), sources=(self.source,))
 
 
 def order_by_order(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callable[[Order], Number]:

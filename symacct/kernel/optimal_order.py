@@ -378,45 +378,48 @@ class BestOrder:
         curve = curve or self.curve()
         key = BALL.bits, curve.evaluation.variant
         if key not in self._objectives:
-            memo: dict[Order, arb] = {}
-            converted = self.question.objective()
-
-            def objective(alpha: Order) -> arb:
-                value = memo.get(alpha)
-                if value is None:
-                    value = memo[alpha] = self._converted(curve, converted, alpha)
-                return value
-
-            self._objectives[key] = objective
+            converted, memo = self.question.objective(), dict[Order, arb]()
+            self._objectives[key] = functools.partial(self._converted, curve, converted, memo)
         return self._objectives[key]
 
-    def _converted(self, curve: NodeCurve, converted: Callable[..., arb], alpha: Order) -> arb:
-        """f(α); ∞ where the curve cannot be computed, as long as there is patience left.
+    def _converted(
+        self,
+        curve: NodeCurve,
+        converted: Callable[[arb, Order], arb],
+        memo: dict[Order, arb],
+        alpha: Order,
+    ) -> arb:
+        """f(α), from `memo` if it is there; ∞ where the curve cannot be computed.
 
-        The first refusal is kept: the answer is then not called optimal, and it is raised once no
-        order of _TUNING.patience could be computed. What bits do not resolve is asked with more.
+        That goes on as long as there is patience left. The first refusal is kept: the answer is
+        then not called optimal, and it is raised once no order of _TUNING.patience could be
+        computed. What bits do not resolve is asked with more.
         """
+        if alpha in memo:
+            return memo[alpha]
         try:
             value = converted(curve.local_value(alpha), alpha)
         except OrderError:
             if self.question.by is None:
                 raise
-            return arb("inf")  # a pinned theorem says nothing there: another order may do
+            # A pinned theorem says nothing there: another order may do.
+            return memo.setdefault(alpha, arb("inf"))
         except (PrecisionError, LimitError) as error:
             self._patience -= 1
             self._skipped = self._skipped or error
             if self._patience == 0:
                 raise self._skipped from None
-            return arb("inf")  # any other order is as sound, if not proved the best
+            # Any other order is as sound, if not proved the best.
+            return memo.setdefault(alpha, arb("inf"))
         # A log δ next to 0 need not be told from 0, if δ has its digits.
         is_resolved = is_steady(value) or is_steady(self.question.answer(value))
         if not is_resolved and self._can_have_more_bits(curve):
             with precision(2 * BALL.bits):  # what is left may have cancelled
-                return self.objective()(alpha)
+                return memo.setdefault(alpha, self.objective()(alpha))
         if not (value.is_finite() or value > 0 or value < 0):
             self._skipped = self._skipped or undecided(echo(self.question.m), self.digits)
         self._patience = -1  # negative: one order has a value, so that the search never gives up
-        return value
+        return memo.setdefault(alpha, value)
 
     def _can_have_more_bits(self, curve: NodeCurve) -> bool:
         """Is it the node's own curve, at a precision that may be doubled?"""
@@ -571,7 +574,8 @@ class BestOrder:
     def _whole_minimum(self, pure: arb | None) -> int | None:
         """The best whole order; None if none is better than `pure`, a finite ε(∞).
 
-        InfiniteError for δ = 0. Warns where the order is the largest that was tried.
+        InfiniteError for δ = 0. Warns with OrderGridWarning where orders beyond those that were
+        tried may be better.
         """
         self.question.refuse_delta_zero()
         first, last = 2, last_order(self.question.m)
@@ -588,7 +592,14 @@ class BestOrder:
         best = self._whole_valley(curve, first, last)
         if pure is not None and self.question.asks_epsilon and pure <= f(best):
             return None
-        self._warn_of_the_end(best, last)
+        beyond = best + order_search.whole_step(best)
+        limited = isinstance(self._skipped, LimitError) and not self.objective()(beyond).is_finite()
+        if beyond > last or limited:
+            warn(
+                f"the best order, {best}, is next to the largest that was tried; "
+                "the limits search_order and search_sum allow larger ones",
+                OrderGridWarning,
+            )
         return best
 
     def _whole_valley(self, curve: NodeCurve, first: int, last: int) -> int:
@@ -618,17 +629,6 @@ class BestOrder:
         if start == bottom:
             return bottom
         return order_search.whole_valley_near(f, first, last, start)
-
-    def _warn_of_the_end(self, best: int, last: int) -> None:
-        """Warns with OrderGridWarning where orders beyond those that were tried may be better."""
-        beyond = best + order_search.whole_step(best)
-        limited = isinstance(self._skipped, LimitError) and not self.objective()(beyond).is_finite()
-        if beyond > last or limited:
-            warn(
-                f"the best order, {best}, is next to the largest that was tried; "
-                "the limits search_order and search_sum allow larger ones",
-                OrderGridWarning,
-            )
 
     # Proved in docs/proofs/certificates.md, Lemma whole-orders.
     def _is_whole_optimum(self, whole: int) -> bool:

@@ -15,7 +15,7 @@ from symacct.kernel import limits
 from symacct.kernel.answer import Enclosure, Guarantee, first_bits, from_ball
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
-from symacct.kernel.claims import Claim, Kind, Proof, Source
+from symacct.kernel.claims import Claim, Kind, Proof
 from symacct.kernel.conversion import Memory, WholeProfile, state
 from symacct.kernel.deadline import in_half_the_time, nothing_in_time
 from symacct.kernel.errors import (
@@ -69,31 +69,28 @@ def profile(node: Node) -> Profile:
     if isinstance(node, RepeatAndSelect):
         return selected.BestOfRuns(node)
     dominating = products(node)
-    kind = kind_of(node, dominating)
+    claim = _claim(node, dominating)
     may_exceed_curve = any(product.may_exceed_curve for product in dominating)
     smoothed = [product.smoothed for product in dominating if product.smoothed]
-    proofs = _proofs(node, dominating)
-    certified = node.claim.certified
-    claim = Claim(kind, node.claim.adjacency, None, sources=_works(node), certified=certified).by(
-        *proofs
-    )
     if not smoothed or len(smoothed) < len(dominating):
         return Profile(dominating, claim, may_exceed_curve)
     claim = claim.by(SMOOTHED)
     return Profile(dominating, claim, may_exceed_curve, Profile(smoothed, claim))
 
 
-def _works(node: Node) -> tuple[Source, ...]:
-    """Collect the works that the mechanisms' pairs are of, without those of their Rényi curves."""
+def _claim(node: Node, dominating: list[Product]) -> Claim:
+    """State the claim of a profile: its kind, the works of its pairs, what proves that they do.
+
+    The works are those of the mechanisms' pairs, without those of their Rényi curves. Proofs are of
+    operations, of several runs, of a curve alone.
+    """
+    kind, stated = kind_of(node, dominating), node.claim
     sources = (source for leaf in node.walk() if not leaf.children for source in leaf.claim.sources)
-    return (*dict.fromkeys(source for source in sources if source.key not in _WORKS_OF_CURVES),)
-
-
-def _proofs(node: Node, dominating: list[Product]) -> list[Proof]:
-    """Collect what proves that pairs dominate: of operations, of several runs, of a curve alone."""
+    works = dict.fromkeys(source for source in sources if source.key not in _WORKS_OF_CURVES)
     is_composed = node.children or any(len(product.runs) > 1 for product in dominating)
-    own_proofs = dict.fromkeys(proof for product in dominating for proof in product.proofs)
-    return [*([PAIRS] if is_composed else []), *own_proofs]
+    proofs = [*([PAIRS] if is_composed else []), *(p for x in dominating for p in x.proofs)]
+    claim = Claim(kind, stated.adjacency, None, sources=(*works,), certified=stated.certified)
+    return claim.by(*proofs)
 
 
 @steered
@@ -341,23 +338,20 @@ def _largest(
 
 
 def directions_of(dominating: list[Product]) -> list[CompositionProfile]:
-    """List the directions of every product, none twice."""
+    """List the directions of every product, none twice.
+
+    A direction is known by its parts and counts, turned where the exchanged pairs are known.
+    """
     every: dict[object, CompositionProfile] = {}
     for product in dominating:
         for way in product.directions:
-            every.setdefault(_oriented(product, way.reverse), way)
+            turned = [(part.exchanged, k) for part, k in product.runs] if way.reverse else []
+            is_turned = way.reverse and all(part is not None for part, _ in turned)
+            counts: Counter[Part | None] = Counter()
+            for part, k in turned if is_turned else product.runs:
+                counts[part] += k
+            every.setdefault((frozenset(counts.items()), way.reverse and not is_turned), way)
     return list(every.values())
-
-
-def _oriented(product: Product, reverse: bool) -> tuple[frozenset[tuple[Part, int]], bool]:
-    """Identify a direction by its parts and counts, turned where the exchanged pairs are known."""
-    exchanged = [(part.exchanged, k) for part, k in product.runs]
-    turned = [(part, k) for part, k in exchanged if part is not None]
-    is_turned = reverse and len(turned) == len(exchanged)
-    counts: Counter[Part] = Counter()
-    for part, k in turned if is_turned else product.runs:
-        counts[part] += k
-    return frozenset(counts.items()), reverse and not is_turned
 
 
 # --- the conversion

@@ -760,19 +760,17 @@ class Contour:
 
     @cached_property
     def nodes(self) -> list[acb]:
-        """M(s)/(s(s+1)) at s = c + inh in balls, 0 <= n <= last."""
-        return [node for block in self.plan.blocks for node in self._block(block)]
-
-    def _block(self, block: Block) -> Iterator[acb]:
-        """Compute the nodes of one block at its precision."""
-        plan = self.plan
-        line = OrderLine(order_at(plan.c, self.reverse), plan.h, block.last, block.first)
-        with ctx.workprec(block.bits):
-            c, h = arb(plan.c), arb(plan.h)
-            for n, moment in zip(line.nodes, self._moments(line, block.need), strict=True):
-                deadline.check()
-                s = acb(c, h * n)
-                yield (moment.conjugate() if self.reverse else moment) / (s * (s + 1))
+        """M(s)/(s(s+1)) at s = c + inh in balls, 0 <= n <= last, each block at its precision."""
+        plan, nodes = self.plan, []
+        for block in plan.blocks:
+            line = OrderLine(order_at(plan.c, self.reverse), plan.h, block.last, block.first)
+            with ctx.workprec(block.bits):
+                c, h = arb(plan.c), arb(plan.h)
+                for n, moment in zip(line.nodes, self._moments(line, block.need), strict=True):
+                    deadline.check()
+                    s = acb(c, h * n)
+                    nodes.append((moment.conjugate() if self.reverse else moment) / (s * (s + 1)))
+        return nodes
 
     def _moments(self, line: OrderLine, need: float) -> list[acb]:
         """Compute the product of all factors' moments on a line, each F to about e^{−need} F(a)."""
@@ -1478,12 +1476,13 @@ class Contours:
         bracket = RootBracket(self.roughly, delta, digits)
         at = about_root(self.runs, bracket)
         wanted = self._digits_for_root(at, digits)
-        others = other_roots(self.runs, bracket)
+        others = None
         for _ in range(_ATTEMPTS):
             if bracket.root is not None:
                 return bracket.root
             root = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
             if root is None:
+                others = others or other_roots(self.runs, bracket)
                 try:
                     place = next((y for y in others if y != at), at)
                 except PrecisionError:  # of a δ, which nobody asked for

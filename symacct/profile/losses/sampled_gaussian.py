@@ -636,15 +636,14 @@ class SampledGaussian(Part):
     def rule(self, a: float, need: float) -> LineRule:
         """Estimate nodes off the real line for an error of about e^{−need} F(a) at every t >= 0."""
         variance, sigma = float(self.variance), math.sqrt(self.variance)
-        log_moment, want = self.log_moment(a), max(need, 1.0)
-
-        def chosen(widest: float) -> tuple[float, float, float]:
+        log_moment, want, choices = self.log_moment(a), max(need, 1.0), []
+        for widest in _widest(a):
             eta = min(sigma * math.sqrt(0.37 * want), widest * variance)
             grown = log_shrink(a, 2 * eta / variance, self.log_rest)
             drop = want + (eta / sigma) ** 2 / 2 + 2 + grown
-            return 2 * math.pi * eta / (2 * (eta / sigma) ** 2 + want + 2 + grown), eta, drop
-
-        step, eta, drop = max(map(chosen, _widest(a)))
+            step = 2 * math.pi * eta / (2 * (eta / sigma) ** 2 + want + 2 + grown)
+            choices.append((step, eta, drop))
+        step, eta, drop = max(choices)
         step = rounded_down(step)
         return LineRule(rounded_down(eta), step, *self.ends(a, drop - log_moment, step))
 
