@@ -44,9 +44,8 @@ from symacct.kernel.answer import (
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Adjacency, Kind
-from symacct.kernel.conversion import BEST, Conversion, OrderOne, proved
+from symacct.kernel.conversion import BEST, Conversion, EpsilonDelta, OrderOne, proved
 from symacct.kernel.deadline import progress
-from symacct.kernel.epsilon_delta import EpsilonDelta
 from symacct.kernel.errors import (
     DomainError,
     InfiniteError,

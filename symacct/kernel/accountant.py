@@ -28,7 +28,19 @@ from symacct.kernel.arithmetic import (
 )
 from symacct.kernel.arithmetic.ball import doubled, precision
 from symacct.kernel.claims import Claim, Kind
-from symacct.kernel.conversion import BEST, Conversion, OrderOne, WholeProfile
+from symacct.kernel.conversion import (
+    BEST,
+    EXACT_IS_LARGER,
+    Conversion,
+    EpsilonDelta,
+    Failures,
+    OrderOne,
+    WholeProfile,
+    at_order_one,
+    by_the_profile,
+    failures,
+    no_larger_at_one,
+)
 from symacct.kernel.conversion import proved as proved_conversion
 from symacct.kernel.deadline import (
     Budget,
@@ -37,15 +49,6 @@ from symacct.kernel.deadline import (
     progress,
     tell_so_far,
     time_words,
-)
-from symacct.kernel.epsilon_delta import (
-    EXACT_IS_LARGER,
-    EpsilonDelta,
-    Failures,
-    at_order_one,
-    by_the_profile,
-    failures,
-    no_larger_at_one,
 )
 from symacct.kernel.errors import (
     AssumptionError,

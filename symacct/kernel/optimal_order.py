@@ -19,9 +19,8 @@ from symacct.kernel.answer import GUARD_BITS, Guarantee, first_bits, from_ball, 
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import accuracy, precision
 from symacct.kernel.claims import Claim, Kind
-from symacct.kernel.conversion import proved
+from symacct.kernel.conversion import EpsilonDelta, proved
 from symacct.kernel.deadline import OutOfTimeError
-from symacct.kernel.epsilon_delta import EpsilonDelta
 from symacct.kernel.errors import (
     DomainError,
     InfiniteError,

@@ -10,7 +10,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.arithmetic.within_limits import bits
 from symacct.kernel.claims import AttainedBy
-from symacct.kernel.epsilon_delta import Failures, FailuresOf, failures_of
+from symacct.kernel.conversion import Failures, FailuresOf, failures_of
 from symacct.kernel.exact import Exact, Numeric, exact, expression, sympy, typed_value
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose, Operation

@@ -32,9 +32,8 @@ from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind, Source
-from symacct.kernel.conversion import BEST, WholeProfile
+from symacct.kernel.conversion import BEST, WholeProfile, failures_of_guarantee
 from symacct.kernel.conversion import named as named_conversion
-from symacct.kernel.epsilon_delta import failures_of_guarantee
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric
 from symacct.kernel.node import Marked, Node

@@ -35,8 +35,7 @@ from symacct import (
 )
 from symacct.kernel import optimal_order
 from symacct.kernel.arithmetic.ball import precision
-from symacct.kernel.conversion import named
-from symacct.kernel.epsilon_delta import EpsilonDelta
+from symacct.kernel.conversion import EpsilonDelta, named
 from symacct.kernel.sums import order_search
 from tests import independent
 from tests.support import INFINITY, LEAVES, OPERATIONS

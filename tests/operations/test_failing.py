@@ -38,8 +38,7 @@ from symacct import (
     thresholded,
 )
 from symacct.kernel.answer import to_fraction
-from symacct.kernel.conversion import named
-from symacct.kernel.epsilon_delta import EpsilonDelta, failures
+from symacct.kernel.conversion import EpsilonDelta, failures, named
 from symacct.kernel.exact import expression
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 from tests import independent

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import symacct as sa
 from benchmarks import answered
 from symacct import Accountant, Gaussian, PoissonSubsample
-from symacct.kernel.epsilon_delta import by_the_profile
+from symacct.kernel.conversion import by_the_profile
 from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 from symacct.profile import contours
 from symacct.profile.losses.sampled_gaussian import SampledGaussian

@@ -32,8 +32,8 @@ from symacct.kernel import theorem_registry
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Proof
+from symacct.kernel.conversion import FAILING_BELOW
 from symacct.kernel.conversion import named as named_conversion
-from symacct.kernel.epsilon_delta import FAILING_BELOW
 from symacct.kernel.evaluation import Evaluation
 from symacct.profile import proofs
 from symacct.theory.amplification import wbk19

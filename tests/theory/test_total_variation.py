@@ -25,8 +25,7 @@ from symacct.explore.comparison import compare_epsilon
 from symacct.kernel import conversion as conversion_register
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
-from symacct.kernel.conversion import named
-from symacct.kernel.epsilon_delta import divergence_lower_bound
+from symacct.kernel.conversion import divergence_lower_bound, named
 from symacct.theory.conversion import total_variation
 from tests import independent
 from tests.support import LEAVES, OPERATIONS

@@ -15,9 +15,14 @@ from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind
-from symacct.kernel.conversion import Conversion, OrderOne
+from symacct.kernel.conversion import (
+    Conversion,
+    Failures,
+    OrderOne,
+    failures,
+    failures_of_guarantee,
+)
 from symacct.kernel.conversion import named as named_conversion
-from symacct.kernel.epsilon_delta import Failures, failures, failures_of_guarantee
 from symacct.kernel.errors import AssumptionError, DomainError
 from symacct.kernel.exact import INFINITY, expression
 from symacct.kernel.node import Node
