@@ -32,9 +32,8 @@ from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.profile.below import products_below, single_runs, triangles_below
-from symacct.profile.pairs import products
+from symacct.profile.pairs import BoundedPair, Product, kind_of, products
 from symacct.profile.part import Part
-from symacct.profile.products import BoundedPair, Product, kind_of
 from symacct.profile.proofs import NAME, PAIRS, SMOOTHED, SOURCE
 from symacct.profile.roots import log_float_of
 from symacct.profile.solve import CompositionProfile

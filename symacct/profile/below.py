@@ -27,8 +27,7 @@ from symacct.operations.group import GroupPrivacy
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.operations.shuffled import Shuffled
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
-from symacct.profile.pairs import either, products, products_of
-from symacct.profile.products import Pair, Product, kind_of, share_group
+from symacct.profile.pairs import Pair, Product, either, kind_of, products, products_of, share_group
 
 if TYPE_CHECKING:
     from symacct.profile import selected

@@ -28,7 +28,6 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball, up_to
 from symacct.kernel.sums.halving import halved
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.moments import Moments, shift
 from symacct.profile.part import (
     FactorRuns,
     Floats,
@@ -48,7 +47,7 @@ from symacct.profile.roots import (
     log_float_of,
     undecided,
 )
-from symacct.profile.runs import CANNOT, DirectedRuns, Number
+from symacct.profile.runs import CANNOT, DirectedRuns, Moments, Number, shift
 from symacct.profile.sums import powers
 
 # --- tapers

@@ -24,9 +24,9 @@ from symacct.kernel.arithmetic.ball import floor
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import acb_within, geometric_tail, legendre, within
 from symacct.profile.losses.summed import Sample
-from symacct.profile.moments import Moments, shift
 from symacct.profile.part import order_at, rounded_down
 from symacct.profile.roots import Value
+from symacct.profile.runs import Moments, shift
 
 if TYPE_CHECKING:
     from symacct.profile.losses.laplace import LaplaceLoss

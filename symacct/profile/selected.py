@@ -33,8 +33,8 @@ from symacct.profile.answer import Profile, ProfileAnswer, directions_of, profil
 from symacct.profile.envelopes import are_fractions
 from symacct.profile.hulls import FractionMasses, at_smallest, pair_above, pair_below
 from symacct.profile.losses.finite import Atoms
+from symacct.profile.pairs import BoundedPair, Pair, Product
 from symacct.profile.part import Floats
-from symacct.profile.products import BoundedPair, Pair, Product
 from symacct.profile.proofs import BEST_OF_RUNS
 from symacct.profile.solve import CompositionProfile
 from symacct.theory.amplification.ps22 import log_mean

@@ -30,11 +30,10 @@ from symacct.profile.closed_form import (
     proved_form,
 )
 from symacct.profile.contours import Contours
-from symacct.profile.moments import shift
 from symacct.profile.part import Runs
 from symacct.profile.proofs import AT_0, FINITE, LARGEST_LOSS
 from symacct.profile.roots import at_digits, bits_for, float_of, precisions, undecided
-from symacct.profile.runs import DirectedRuns, Number, Strategy, by_the_cheapest
+from symacct.profile.runs import DirectedRuns, Number, Strategy, by_the_cheapest, shift
 
 if TYPE_CHECKING:
     from symacct.profile import grids as loss_grids

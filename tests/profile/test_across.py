@@ -15,8 +15,8 @@ import symacct as sa
 from symacct.kernel.arithmetic.ball import accuracy
 from symacct.profile.contours import Contour, ExchangedContour, contour, moments_and_plan, plan
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
-from symacct.profile.moments import Moments
 from symacct.profile.part import OrderLine
+from symacct.profile.runs import Moments
 from symacct.profile.solve import CompositionProfile
 from tests.thinning import examples
 

@@ -19,8 +19,8 @@ from symacct.profile.losses.density import Chart, DensityLoss, DensityPair, _end
 from symacct.profile.losses.fixed_size import FixedSizeGaussian
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
+from symacct.profile.pairs import Pair
 from symacct.profile.part import OrderLine
-from symacct.profile.products import Pair
 from symacct.profile.solve import CompositionProfile
 from tests.thinning import covering, some
 

@@ -13,7 +13,7 @@ from symacct.profile.losses.bounded_range import bounded_range
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
-from symacct.profile.moments import Moments
+from symacct.profile.runs import Moments
 from symacct.profile.solve import CompositionProfile
 
 LAPLACE = (LaplaceLoss(Fraction(1)), 10)

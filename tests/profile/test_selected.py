@@ -26,7 +26,7 @@ from symacct import (
 from symacct.profile.hulls import pair_below
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.products import Pair
+from symacct.profile.pairs import Pair
 from symacct.profile.selected import _quantized, rounded_below, selections
 from tests import independent
 from tests.profile.test_best_of_runs import (

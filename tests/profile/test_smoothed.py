@@ -16,7 +16,7 @@ from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
-from symacct.profile.moments import Moments
+from symacct.profile.runs import Moments
 from tests.profile.laws import MP
 from tests.thinning import examples
 

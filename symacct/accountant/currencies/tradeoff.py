@@ -17,7 +17,7 @@ from symacct.kernel.parameters import rational
 from symacct.kernel.sources import DRS22
 from symacct.profile import Profile, profile
 from symacct.profile.curve_pair import pair_of_curve
-from symacct.profile.products import BoundedPair
+from symacct.profile.pairs import BoundedPair
 from symacct.profile.proofs import OF_A_CURVE
 from symacct.profile.tradeoff import HockeySticks, smallest_second_error
 

@@ -31,9 +31,9 @@ from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import rounded_down
 from symacct.operations.subsample import PoissonSubsample
 from symacct.profile.answer import profile
-from symacct.profile.moments import log_kernel
 from symacct.profile.pairs import products
 from symacct.profile.part import Part
+from symacct.profile.runs import log_kernel
 
 # --- where a contour runs
 #
