@@ -577,27 +577,20 @@ def _refuse_large(moments: Moments, chosen: ContourPlan) -> None:
 
     They bound the time and the memory before either is taken.
     """
+    gathered = [factor for factor, _ in moments.factors if factor.stands_for_many]
+    others = len(moments.factors) - len(gathered)
     bits = 0
     for block in chosen.blocks:
         line = OrderLine(order_at(chosen.c, moments.reverse), chosen.h, block.last, block.first)
-        bits += len(line.nodes) * (_NODE + _terms(moments, line, block.need)) * block.bits
+        terms = sum(factor.terms(line, block.need) for factor in gathered)
+        if others:  # estimated by some parts where there are many kinds
+            some = sum(part.terms(line, block.need) for part, _ in moments.representatives)
+            terms += int(others / len(moments.representatives) * some)
+        bits += len(line.nodes) * (_NODE + terms) * block.bits
     limits.check(
         "contour",
         bits,
         "bits of all terms of the exact profile (fewer digits and conversion improved need less)",
-    )
-
-
-def _terms(moments: Moments, line: OrderLine, need: float) -> int:
-    """Estimate how many terms a node sums, by some parts where there are many kinds."""
-    gathered = [factor for factor, _ in moments.factors if factor.stands_for_many]
-    together = sum(factor.terms(line, need) for factor in gathered)
-    alone = len(moments.factors) - len(gathered)
-    if not alone:
-        return together
-    share = alone / len(moments.representatives)
-    return together + int(
-        share * sum(part.terms(line, need) for part, _ in moments.representatives)
     )
 
 

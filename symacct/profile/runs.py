@@ -146,13 +146,13 @@ class Moments:
 
     def saddle_epsilon(self, log_delta: float) -> float:
         """Estimate ε(δ) of many runs by the saddle point of the contour integral."""
-
-        def epsilon(s: float, log_moment: float, variance: float) -> float:
-            curved = math.log(2 * math.pi * (variance + s**-2 + (1 + s) ** -2)) / 2
-            return (log_moment - curved - log_delta - math.log(s * (s + 1))) / s
-
         j, _ = self._renyi(log_delta)
-        return min(epsilon(shift(i), *self._coarse(i)) for i in (j - 1, j, j + 1))
+        estimates = []
+        for i in (j - 1, j, j + 1):
+            s, (log_moment, variance) = shift(i), self._coarse(i)
+            curved = math.log(2 * math.pi * (variance + s**-2 + (1 + s) ** -2)) / 2
+            estimates.append((log_moment - curved - log_delta - math.log(s * (s + 1))) / s)
+        return min(estimates)
 
     def log_delta(self, y: float) -> float:
         """Estimate the smallest log δ(y) that a moment gives: an upper bound but for float64.

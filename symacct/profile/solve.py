@@ -193,7 +193,10 @@ class CompositionProfile:
         self.proof = AT_0
         if (apart_by := self.runs.exact_total_variation) is not None and apart_by <= delta:
             return arb(0)
-        if self._is_mass_at_infinity_alone(delta):  # balls can't tell D(0) = δ
+        # Where no finite loss is above 0, D(0) = P(L = ∞), which balls can't tell from an equal δ;
+        # both directions have one D(0), the total variation.
+        both_ways = self.runs, DirectedRuns(self.pairs, not self.reverse)
+        if any(delta == way.exact_mass_at_infinity and way.largest <= 0 for way in both_ways):
             return arb(0)
         is_above = self.runs.is_above_at_0(delta)
         within = self.is_within(arb, lambda: ball(delta)) if is_above is None else not is_above
@@ -205,14 +208,6 @@ class CompositionProfile:
             self.proof = LARGEST_LOSS
             return at_digits(lambda: self.runs.largest, digits, lambda: "the largest loss")
         return self._proved(digits, lambda way: way.root(delta, digits))
-
-    def _is_mass_at_infinity_alone(self, delta: Fraction) -> bool:
-        """Is δ = P(L = ∞) = D(0), as no finite loss is above 0, in either direction?
-
-        Both directions have one D(0), the total variation.
-        """
-        ways = self.runs, DirectedRuns(self.pairs, not self.reverse)
-        return any(delta == way.exact_mass_at_infinity and way.largest <= 0 for way in ways)
 
     def _proved(self, digits: float, ask: Callable[[Strategy], arb]) -> arb:
         """Ask the cheapest strategy that can answer, and note where its answer is proved."""

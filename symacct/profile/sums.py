@@ -122,21 +122,17 @@ def _real_power_sums(
     stride = _times(steps[small], steps[small + 1])
     rows = _weighed(_times(weights, steps[small]), stride, -(-count // (2 * small + 1)))
     inner = acb_mat(steps[: small + 1]).transpose()
+    cosines, sines = inner.real, inner.imag
     sums: list[acb] = []
     for some in _some_rows(rows, outlook):
-        sums.extend(_both_signs(some, inner))
+        deadline.check()
+        real, imag = some.real, some.imag
+        even = acb_mat(real * cosines) + acb_mat(imag * cosines) * _I
+        odd = acb_mat(imag * sines) - acb_mat(real * sines) * _I
+        # Σ z e^{−iθ} and Σ z e^{iθ} of each row of z.
+        for below, above in zip((even + odd).tolist(), (even - odd).tolist(), strict=True):
+            sums += below[:0:-1] + above
     return sums[:count]
-
-
-def _both_signs(rows: acb_mat, columns: acb_mat) -> Iterator[acb]:
-    """Yield Σ z e^{−iθ} and Σ z e^{iθ} for each row of z, by real and imaginary parts."""
-    deadline.check()
-    real, imag, cosines, sines = rows.real, rows.imag, columns.real, columns.imag
-    even = acb_mat(real * cosines) + acb_mat(imag * cosines) * _I
-    odd = acb_mat(imag * sines) - acb_mat(real * sines) * _I
-    for below, above in zip((even + odd).tolist(), (even - odd).tolist(), strict=True):
-        yield from below[:0:-1]
-        yield from above
 
 
 def _times(xs: list[acb], ys: list[acb]) -> list[acb]:
