@@ -156,7 +156,12 @@ class Compose(Operation):
 
     @classmethod
     def _of(cls, counts: dict[Node, Count]) -> Node:
-        """The interned composition; one part run once is that part."""
+        """The interned composition; one part run once is that part.
+
+        LimitError where a count has too many bits to be printed and parsed again.
+        """
+        sizes = (count.bit_length() for count in counts.values() if isinstance(count, int))
+        limits.check("parameter_bits", max(sizes, default=0), "Compose, number of runs in bits")
         if len(counts) == 1:
             ((part, count),) = counts.items()
             if count == 1:
@@ -242,9 +247,9 @@ def _add_runs(counts: dict[Node, Count], part: object, times: Count, depth: int 
         pass  # a mechanism that is run 0 times is no part
     elif isinstance(part, Compose):
         for node, count in part.terms.items():
-            counts[node] = _within_bits(counts.get(node, 0) + times * count)
+            counts[node] = counts.get(node, 0) + times * count
     elif isinstance(part, Node):
-        counts[part] = _within_bits(counts.get(part, 0) + times)
+        counts[part] = counts.get(part, 0) + times
     elif isinstance(part, Mapping):
         for node, count in part.items():
             _add_runs(counts, as_node(node, "Compose"), times * _parsed_count(count))
@@ -255,13 +260,6 @@ def _add_runs(counts: dict[Node, Count], part: object, times: Count, depth: int 
     else:
         raise DomainError(f"Compose: found {echo(part)}, needed mechanisms such as Gaussian(5)")
     limits.check("nodes", len(counts), "Compose, distinct mechanisms")
-
-
-def _within_bits(count: Count) -> Count:
-    """The count; LimitError where it has too many bits to be printed and parsed again."""
-    if isinstance(count, int):
-        limits.check("parameter_bits", count.bit_length(), "Compose, number of runs in bits")
-    return count
 
 
 def _parsed_count(count: Numeric) -> Count:

@@ -473,15 +473,15 @@ def proved_form(runs: Runs, reverse: bool) -> tuple[Value, Proof] | None:
     return kinds.pop().form_of_runs(runs, reverse) if len(kinds) == 1 else None
 
 
-def _is_unsampled(part: Part) -> bool:
-    """Is it the loss of Laplace or Gaussian noise on all of the data?"""
-    return part.laplace_shift is not None or part.gaussian_ratio is not None
-
-
 #: Forms of losses of several classes: which losses all have to be, the form, where it is known, and
 #: its proof. The quickest for its digits comes first.
 _FORMS: tuple[tuple[Callable[[Part], bool], Callable[[Runs, bool], Value | None], Proof], ...] = (
-    (_is_unsampled, unsampled_form, LAPLACE),
+    # Laplace or Gaussian noise on all of the data.
+    (
+        lambda part: part.laplace_shift is not None or part.gaussian_ratio is not None,
+        unsampled_form,
+        LAPLACE,
+    ),
     (lambda part: part.finite is not None, finite_form, FINITE),
     (lambda part: part.lattice is not None, lattice_form, LATTICE),
 )
