@@ -145,9 +145,12 @@ ELSEWHERE = {
 #: Modules whose remainders and ends are seen in tests/profile/test_bounds_of_balls.py and in
 #: those of whole sums and profiles, as docs/evidence.md records; three of their ends only steer.
 HELD = {
+    "kernel.arithmetic": {
+        "ball:balls", "ball:remainders and integrals",
+        "within_limits:sizes",  # of numbers that a limit refuses, which bound nothing printed
+    },
     "kernel.sums": {
-        "balls:balls and integrals", "binomial_sums:lines about the curve",
-        "binomial_sums:truncated sums", "order_search",
+        "binomial_sums:lines about the curve", "binomial_sums:truncated sums", "order_search",
     },
     "analysis": {
         "densities:sides of the line", "densities:whole numbers", "laplace_sums:moments",

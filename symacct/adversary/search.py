@@ -17,13 +17,12 @@ from symacct.adversary.schemes import attacking
 from symacct.adversary.schemes.scheme import Scheme
 from symacct.kernel.answer import Enclosure, from_ball
 from symacct.kernel.arithmetic import BALL, Number
-from symacct.kernel.arithmetic.ball import doubled, precision
+from symacct.kernel.arithmetic.ball import ball, doubled, precision
 from symacct.kernel.claims import Claim, Kind
 from symacct.kernel.errors import NoNumberError, SymacctError
 from symacct.kernel.evaluation import Evaluation
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
-from symacct.kernel.sums.balls import ball
 from symacct.kernel.theorem_registry import Theorem, always
 
 # --- climbs

@@ -9,8 +9,8 @@ from flint import arb, arb_series, ctx, fmpz
 
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import geometric_tail, up_to
 from symacct.kernel.exact import Order
-from symacct.kernel.sums.balls import geometric_tail, up_to
 
 #: A power series has so many terms at most; of more the outcomes are summed one by one. Both are
 #: balls: it costs time alone.

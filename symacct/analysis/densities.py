@@ -34,13 +34,20 @@ from symacct.analysis.jets import (
 )
 from symacct.kernel import deadline, symbols
 from symacct.kernel.arithmetic import BALL, FLOAT64, LogNumber, MpmathArithmetic, Number
-from symacct.kernel.arithmetic.ball import log_sign, precision
+from symacct.kernel.arithmetic.ball import (
+    ball,
+    integral,
+    log_sign,
+    precision,
+    steered_by_floats,
+    up_to,
+    within,
+)
 from symacct.kernel.arithmetic.expression import evaluate
 from symacct.kernel.arithmetic.mp import quadrature
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import INFINITY, sympy
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import ball, integral, steered_by_floats, up_to, within
 
 # --- sides of the line
 #

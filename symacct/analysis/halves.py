@@ -15,15 +15,15 @@ from flint import arb, ctx
 
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.errors import PrecisionError
-from symacct.kernel.exact import Exact
-from symacct.kernel.sums.balls import (
+from symacct.kernel.arithmetic.ball import (
     legendre,
     legendre_floats,
     normal_tail,
     to_relative_accuracy,
     within,
 )
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Exact
 
 #: Half a panel is so long in deviations, or e^{δv} turns over it by so much; the half axes of its
 #: ellipse sum to so many halves. The error is bounded whatever they are.

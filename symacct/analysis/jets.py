@@ -12,11 +12,10 @@ from typing import Any
 from flint import acb, arb, ctx
 
 from symacct.kernel import symbols
-from symacct.kernel.arithmetic.ball import BALL
+from symacct.kernel.arithmetic.ball import BALL, ball
 from symacct.kernel.arithmetic.expression import evaluate
 from symacct.kernel.errors import DomainError
 from symacct.kernel.exact import sympy
-from symacct.kernel.sums.balls import ball
 
 # --- values and derivatives
 #

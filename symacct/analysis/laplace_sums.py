@@ -14,11 +14,17 @@ from flint import acb, acb_poly, arb, arb_poly, ctx
 from symacct.analysis.series import SumMoments
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import floor
+from symacct.kernel.arithmetic.ball import (
+    floor,
+    geometric_tail,
+    lowest,
+    rounded_down,
+    up_to,
+    within,
+)
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import geometric_tail, lowest, rounded_down, up_to, within
 
 # --- one ratio
 #

@@ -14,18 +14,19 @@ from flint import acb, arb, ctx
 from symacct.analysis.series import SumMoments
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import ends_of, floor
-from symacct.kernel.errors import PrecisionError
-from symacct.kernel.exact import Exact
-from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import (
+from symacct.kernel.arithmetic.ball import (
     acb_within,
+    ends_of,
+    floor,
     geometric_tail,
     normal_tail,
     rounded_down,
     up_to,
     within,
 )
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
 
 # --- the Laplace transform
 #

@@ -18,8 +18,14 @@ from flint import arb, ctx
 
 from symacct.analysis import sampled_gaussian
 from symacct.kernel import deadline, limits
-from symacct.kernel.arithmetic.ball import BALL
-from symacct.kernel.sums.balls import ball, steered_by_floats, to_relative_accuracy, up_to, within
+from symacct.kernel.arithmetic.ball import (
+    BALL,
+    ball,
+    steered_by_floats,
+    to_relative_accuracy,
+    up_to,
+    within,
+)
 
 #: The widest θ in radians, below π. The proof needs that; a narrower one takes more nodes.
 _WIDEST_ANGLE = 2.8

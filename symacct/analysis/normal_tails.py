@@ -9,8 +9,8 @@ from flint import arb, ctx
 
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import normal_tail
 from symacct.kernel.arithmetic.float64 import Array
-from symacct.kernel.sums.balls import normal_tail
 
 # --- the hockey-stick divergence
 #

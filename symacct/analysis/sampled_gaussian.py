@@ -15,10 +15,7 @@ from flint import arb, arb_mat, arb_poly, ctx, fmpz, fmpz_mat, fmpz_poly
 
 from symacct.analysis.series import binomial_integral
 from symacct.kernel import deadline
-from symacct.kernel.arithmetic.ball import precision
-from symacct.kernel.deadline import progress
-from symacct.kernel.errors import PrecisionError
-from symacct.kernel.sums.balls import (
+from symacct.kernel.arithmetic.ball import (
     LOG2,
     ball,
     cgf_order,
@@ -26,12 +23,15 @@ from symacct.kernel.sums.balls import (
     geometric_tail,
     log_gaussian_excess,
     log_mixture,
+    precision,
     reach_of,
     steered_by_floats,
     to_relative_accuracy,
     up_to,
     within,
 )
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import PrecisionError
 from symacct.kernel.sums.local import LOST_BITS, REACH, Local
 
 # --- trapezoids

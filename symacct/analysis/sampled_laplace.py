@@ -11,8 +11,7 @@ from flint import acb, arb, ctx
 
 from symacct.analysis.series import binomial_integral
 from symacct.kernel import limits
-from symacct.kernel.errors import PrecisionError
-from symacct.kernel.sums.balls import (
+from symacct.kernel.arithmetic.ball import (
     LOG2,
     ball,
     integral,
@@ -24,6 +23,7 @@ from symacct.kernel.sums.balls import (
     to_relative_accuracy,
     up_to,
 )
+from symacct.kernel.errors import PrecisionError
 
 # --- integrals
 #

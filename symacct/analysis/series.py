@@ -12,9 +12,9 @@ from flint import arb, arb_series, ctx, fmpq, fmpz, fmpz_poly
 
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ball, steered_by_floats, up_to, within
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact
-from symacct.kernel.sums.balls import ball, steered_by_floats, up_to, within
 
 # --- alternating series
 #

@@ -14,9 +14,7 @@ import numpy as np
 from flint import arb, arb_poly, ctx
 
 from symacct.kernel import deadline
-from symacct.kernel.errors import LimitError
-from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import (
+from symacct.kernel.arithmetic.ball import (
     LOG2,
     ball,
     normal_tail,
@@ -25,6 +23,8 @@ from symacct.kernel.sums.balls import (
     up_to,
     within,
 )
+from symacct.kernel.errors import LimitError
+from symacct.kernel.memory import cached_property
 
 # --- three normal laws
 #

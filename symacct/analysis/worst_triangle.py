@@ -30,8 +30,8 @@ from symacct.analysis.triangles import (
     triple_log_excess,
 )
 from symacct.kernel import deadline
+from symacct.kernel.arithmetic.ball import ball, rounded_down
 from symacct.kernel.errors import LimitError, PrecisionError
-from symacct.kernel.sums.balls import ball, rounded_down
 from symacct.kernel.sums.order_search import crossing, golden_valley
 
 

@@ -17,12 +17,12 @@ from symacct.baselines.result import enclose, finite_order
 from symacct.kernel import deadline
 from symacct.kernel.answer import Bound
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ball
 from symacct.kernel.claims import ABOVE_ONE, REPLACE_ONE, Kind
 from symacct.kernel.errors import DomainError, OrderError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import nonnegative, positive, probability, rational, whole
 from symacct.kernel.sources import BEBP24
-from symacct.kernel.sums.balls import ball
 
 #: The largest α + m: the moments take the square of it in steps. Larger ones are refused, as they
 #: take too long.

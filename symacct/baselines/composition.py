@@ -12,13 +12,12 @@ from flint import arb
 from symacct.baselines.result import Baseline, falling_sum, probability_or_zero
 from symacct.kernel import limits
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import ball, precision, up_to
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import AssumptionError, DomainError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import DKM06, DRV10, KOV15, WBK19
-from symacct.kernel.sums.balls import ball, up_to
 from symacct.kernel.sums.halving import golden_least, halved_whole
 
 #: Bits of the balls by which the δ₀ of a round is looked for, any outcome of which is sound.

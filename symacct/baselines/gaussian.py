@@ -11,12 +11,12 @@ from symacct.analysis.normal_tails import hockey_stick, hockey_stick_inverse
 from symacct.baselines.result import Baseline, enclose, finite_order, positive_delta
 from symacct.kernel.answer import Enclosure
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ball
 from symacct.kernel.claims import ABOVE_ONE, REPLACE_ONE, Kind
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import positive, rate, rational, whole
 from symacct.kernel.sources import BW18, WBK19
-from symacct.kernel.sums.balls import ball
 
 #: The work that proves it.
 _SOURCE = BW18.at("Theorem 8")

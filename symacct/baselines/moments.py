@@ -28,13 +28,12 @@ from symacct.analysis.sampled_gaussian import sampled_gaussian_excess
 from symacct.kernel import deadline
 from symacct.kernel.answer import Enclosure, from_ball
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import ball, normal_tail, precision
 from symacct.kernel.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
 from symacct.kernel.errors import DomainError
 from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import BLOG
-from symacct.kernel.sums.balls import ball, normal_tail
 
 #: The claim of log C.
 _CLAIM = Claim(Kind.EXACT, ADD_REMOVE, FINITE_ORDERS, sources=(BLOG.at("Claim 26, part 2"),))

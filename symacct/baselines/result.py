@@ -11,12 +11,11 @@ from flint import arb
 from symacct.kernel.accountant import certified_number
 from symacct.kernel.answer import Bound, bound
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import geometric_tail, precision, up_to
 from symacct.kernel.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
 from symacct.kernel.errors import DomainError, OrderError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric, order
 from symacct.kernel.parameters import nonnegative, positive
-from symacct.kernel.sums.balls import geometric_tail, up_to
 from symacct.kernel.sums.halving import halved_whole
 
 #: Into so many equal parts the largest ε is cut where one is searched for: nine digits of it. The

@@ -26,13 +26,12 @@ from symacct.baselines.result import (
 from symacct.kernel import deadline
 from symacct.kernel.answer import Bound
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import ends_of, floor
+from symacct.kernel.arithmetic.ball import ends_of, floor, up_to
 from symacct.kernel.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
 from symacct.kernel.errors import AssumptionError, DomainError, echo
 from symacct.kernel.exact import Numeric, Order
 from symacct.kernel.parameters import positive, rational, whole
 from symacct.kernel.sources import FMT21, SYMACCT
-from symacct.kernel.sums.balls import up_to
 
 # --- counts of clones
 

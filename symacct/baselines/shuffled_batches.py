@@ -19,7 +19,7 @@ from symacct.kernel import parameters
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, from_ball
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import doubled, floor, precision
+from symacct.kernel.arithmetic.ball import doubled, floor, normal_tail, precision
 from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind
 from symacct.kernel.claims import adjacency as named_adjacency
 from symacct.kernel.errors import AdjacencyError, DomainError, PrecisionError, echo
@@ -27,7 +27,6 @@ from symacct.kernel.exact import Exact, Numeric, exact
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import CGK24
-from symacct.kernel.sums.balls import normal_tail
 from symacct.mechanisms import DistributionPair
 
 #: Bounds are given for σ between these. Others are refused, as places in float64 are lost.

@@ -18,13 +18,12 @@ from flint import arb
 from symacct.kernel.accountant import default_accountant
 from symacct.kernel.answer import Guarantee, first_bits, from_ball, to_ball
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.arithmetic.ball import precision, rational, within_floats
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Kind, Proof
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose, terms_of
 from symacct.kernel.sources import SYMACCT
-from symacct.kernel.sums.balls import within_floats
 from symacct.laws import Normal, NormalMixture
 from symacct.laws.law import Law
 from symacct.mechanisms import DistributionPair

@@ -27,7 +27,7 @@ from symacct.kernel import limits, parameters
 from symacct.kernel.accountant import certified_number, refuse_symbols
 from symacct.kernel.answer import Bound, bound, from_ball, given, rational_text, to_fraction
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import ball, precision
 from symacct.kernel.claims import Adjacency, Claim, Kind, Relation
 from symacct.kernel.deadline import Budget, time_words
 from symacct.kernel.errors import (
@@ -45,7 +45,6 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import rational
 from symacct.kernel.sources import DRS22, SYMACCT
-from symacct.kernel.sums.balls import ball
 from symacct.profile import Profile, profile_below
 from symacct.profile.below import products_below
 from symacct.profile.selected import BestOfRuns

@@ -22,6 +22,7 @@ from symacct.kernel.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
+from symacct.kernel.arithmetic.ball import geometric_tail
 from symacct.kernel.arithmetic.symbolic import written
 from symacct.kernel.claims import SWAPPED, Kind
 from symacct.kernel.errors import DomainError
@@ -29,7 +30,6 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy
 from symacct.kernel.node import AskedValues, order_by_order
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import CKS20
-from symacct.kernel.sums.balls import geometric_tail
 from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 
 #: Nats by which the outcomes reach farther than their exponents ask, because many small masses

@@ -12,6 +12,7 @@ from flint import arb, ctx
 
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
+from symacct.kernel.arithmetic.ball import geometric_tail, up_to, within
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import DomainError, LimitError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, expression, sympy
@@ -19,7 +20,6 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import KLS21
-from symacct.kernel.sums.balls import geometric_tail, up_to, within
 from symacct.laws.neighbours import Alike, Neighbours, Unknown, WholeNumberShift
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integer_noise import IntegerSums, check_terms, float_above

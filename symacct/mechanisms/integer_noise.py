@@ -10,10 +10,10 @@ from flint import arb, ctx
 
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL, Arithmetic, Number
+from symacct.kernel.arithmetic.ball import within
 from symacct.kernel.errors import LimitError, PrecisionError, echo
 from symacct.kernel.exact import Exact, Order
 from symacct.kernel.node import Mechanism
-from symacct.kernel.sums.balls import within
 from symacct.laws.neighbours import WholeNumberShift
 
 #: The smallest scale of noise, and 1 over the largest: its square is still a float. Other scales

@@ -21,14 +21,13 @@ from symacct.kernel.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import geometric_tail, precision, within
 from symacct.kernel.arithmetic.symbolic import written
 from symacct.kernel.claims import SWAPPED, Kind
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy
 from symacct.kernel.node import AskedValues, order_by_order
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import AKL21
-from symacct.kernel.sums.balls import geometric_tail, within
 from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 
 #: Bits of the balls that masses and losses in float64 are rounded from: all 53 are then right.

@@ -13,7 +13,7 @@ from flint import arb
 
 from symacct.kernel import limits, parameters
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import ceiling, floor, precision, rational
+from symacct.kernel.arithmetic.ball import ceiling, floor, precision, rational, up_to
 from symacct.kernel.claims import (
     ADD_REMOVE,
     NAMED,
@@ -28,7 +28,6 @@ from symacct.kernel.exact import Exact, Numeric, exact, sympy, text
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import positive, rate, whole
-from symacct.kernel.sums.balls import up_to
 from symacct.laws import Normal, NormalMixture
 from symacct.mechanisms import BallsInBins, DistributionPair, Gaussian
 from symacct.mechanisms.matrix import rows_of

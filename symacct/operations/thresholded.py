@@ -11,12 +11,11 @@ from flint import arb
 from symacct.kernel import deadline, parameters
 from symacct.kernel.answer import decimal_exponent
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import doubled, floor, precision, rational
+from symacct.kernel.arithmetic.ball import doubled, floor, precision, rational, up_to
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Exact, Numeric, exact, sympy, text
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import positive, probability, signed_rational, whole
-from symacct.kernel.sums.balls import up_to
 from symacct.kernel.sums.halving import halved_whole
 from symacct.mechanisms import DiscreteLaplace, Gaussian, VectorLaplace
 from symacct.mechanisms.integer_noise import IntegerNoise, LatticeNoise

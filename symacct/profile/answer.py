@@ -14,7 +14,7 @@ from flint import arb
 from symacct.kernel import limits
 from symacct.kernel.answer import Enclosure, Guarantee, first_bits, from_ball
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import ball, precision, within_floats
 from symacct.kernel.claims import Claim, Kind, Proof
 from symacct.kernel.conversion import Memory, WholeProfile, state
 from symacct.kernel.deadline import in_half_the_time, nothing_in_time
@@ -29,7 +29,6 @@ from symacct.kernel.errors import (
 from symacct.kernel.exact import LazyModule, Numeric
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node
-from symacct.kernel.sums.balls import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.profile.below import products_below, single_runs, triangles_below
 from symacct.profile.pairs import BoundedPair, Product, kind_of, products

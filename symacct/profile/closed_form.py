@@ -18,10 +18,9 @@ from flint import arb, ctx, fmpz_poly
 
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import accuracy, ceiling
+from symacct.kernel.arithmetic.ball import accuracy, ball, ceiling, normal_tail, up_to
 from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact, LazyModule, exact
-from symacct.kernel.sums.balls import ball, normal_tail, up_to
 from symacct.profile.losses.finite import (
     Atoms,
     binary_profile,

@@ -22,10 +22,9 @@ import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, arb_poly, ctx
 
 from symacct.kernel import deadline, limits
-from symacct.kernel.arithmetic.ball import accuracy
+from symacct.kernel.arithmetic.ball import accuracy, ball, up_to
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import ball, up_to
 from symacct.kernel.sums.halving import halved
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.part import (

@@ -8,10 +8,9 @@ from fractions import Fraction
 
 from symacct.kernel import deadline, limits
 from symacct.kernel.answer import Enclosure, to_fraction
-from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.arithmetic.ball import ball, precision, rational
 from symacct.kernel.exact import INFINITY
 from symacct.kernel.node import Node
-from symacct.kernel.sums.balls import ball
 from symacct.profile.hulls import at_smallest, pair_above
 from symacct.profile.losses.finite import Atoms
 

@@ -20,9 +20,8 @@ from flint import acb, acb_mat, arb, arb_poly, ctx, fmpz
 
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import floor
+from symacct.kernel.arithmetic.ball import acb_within, floor, geometric_tail, legendre, within
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import acb_within, geometric_tail, legendre, within
 from symacct.profile.losses.summed import Sample
 from symacct.profile.part import order_at, rounded_down
 from symacct.profile.roots import Value

@@ -23,12 +23,19 @@ from flint import acb, arb, arb_mat, arb_poly, ctx, fmpz, fmpz_poly
 
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import accuracy, ceiling, ends_of, float_above, floor
+from symacct.kernel.arithmetic.ball import (
+    accuracy,
+    ball,
+    ceiling,
+    ends_of,
+    float_above,
+    floor,
+    within,
+)
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.exact import LazyModule
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import ball, within
 from symacct.kernel.sums.halving import halved
 from symacct.profile import sums
 from symacct.profile.float_laws import BITS, FARTHEST, FloatLaw, nodes

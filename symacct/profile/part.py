@@ -60,9 +60,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeVar
 import numpy as np
 from flint import acb, arb, arb_poly
 
+from symacct.kernel.arithmetic import ball as balls
 from symacct.kernel.errors import AssumptionError, CurveAloneError, PrecisionError
 from symacct.kernel.exact import Exact, LazyModule
-from symacct.kernel.sums import balls
 from symacct.laws.neighbours import Neighbours
 from symacct.profile.proofs import SINGLE_RUN
 

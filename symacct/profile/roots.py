@@ -9,9 +9,8 @@ from functools import cache
 from flint import arb, ctx
 
 from symacct.kernel import deadline
-from symacct.kernel.arithmetic.ball import BALL, accuracy, doubled, ends_of
+from symacct.kernel.arithmetic.ball import BALL, accuracy, doubled, ends_of, within
 from symacct.kernel.errors import LimitError, PrecisionError
-from symacct.kernel.sums.balls import within
 
 # --- accuracy
 #

@@ -21,12 +21,11 @@ from flint import arb, ctx
 from symacct.kernel import deadline
 from symacct.kernel.answer import given, given_above
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import rational
+from symacct.kernel.arithmetic.ball import ball, rational, up_to
 from symacct.kernel.claims import Proof
 from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import ball, up_to
 from symacct.profile.part import Factor, Floats, Part, PartRuns, Runs, merged, order_at
 from symacct.profile.roots import precisions
 

@@ -20,12 +20,11 @@ from flint import arb
 from symacct.kernel import deadline
 from symacct.kernel.answer import first_bits
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.arithmetic.ball import ball, precision, rational
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import ball
 from symacct.kernel.sums.halving import golden_least, halved
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial, log_of_rate
 from symacct.operations.repeat import RepeatAndSelect, Runs

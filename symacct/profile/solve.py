@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
-from symacct.kernel.arithmetic.ball import accuracy
+from symacct.kernel.arithmetic.ball import accuracy, ball
 from symacct.kernel.claims import Proof
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import LazyModule
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import ball
 from symacct.profile.closed_form import (
     ClosedForm,
     are_few,

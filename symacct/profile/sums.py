@@ -12,7 +12,7 @@ import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx, fmpq
 
 from symacct.kernel import deadline
-from symacct.kernel.sums.balls import acb_within
+from symacct.kernel.arithmetic.ball import acb_within
 from symacct.profile.part import Floats, OrderLine, rounded_down
 
 # --- power sums

@@ -19,11 +19,10 @@ from flint import arb, ctx
 
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import rational
+from symacct.kernel.arithmetic.ball import ball, normal_tail, rational, up_to, within_floats
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import DomainError, LimitError, PrecisionError
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import ball, normal_tail, up_to, within_floats
 from symacct.profile.answer import Profile
 from symacct.profile.solve import CompositionProfile
 

@@ -16,11 +16,10 @@ from symacct.adversary.claims import CLAIMS, conjectured
 from symacct.adversary.schemes.noise import NOISES, NoisyAnswer, _beyond, _zeroed_moment
 from symacct.adversary.search import Ruler, Search, samples, tasks
 from symacct.cli import main
-from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.arithmetic.ball import ball, precision, rational
 from symacct.kernel.claims import ALL_ORDERS, INFINITE_ORDER, Orders, Source
 from symacct.kernel.conversion import of_one_order
 from symacct.kernel.exact import INFINITY
-from symacct.kernel.sums.balls import ball
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.theory.amplification.zeroed import as_if_told

@@ -14,7 +14,7 @@ from symacct.analysis.series import (
     alternating_sum,
     binomial_integral,
 )
-from symacct.kernel.sums.balls import ball, to_relative_accuracy
+from symacct.kernel.arithmetic.ball import ball, to_relative_accuracy
 from tests.thinning import covering
 
 

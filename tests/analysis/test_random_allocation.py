@@ -16,7 +16,7 @@ from symacct import (
 )
 from symacct.analysis.lognormal import Line, Lognormal, LognormalMoments
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.sums.balls import ball
+from symacct.kernel.arithmetic.ball import ball
 from symacct.theory.amplification import allocation
 from tests import independent
 from tests.thinning import covering

@@ -29,7 +29,7 @@ from symacct.analysis.sampled_gaussian import (
     split,
 )
 from symacct.analysis.sampled_laplace import integrate
-from symacct.kernel.sums.balls import ball, log_gaussian_excess
+from symacct.kernel.arithmetic.ball import ball, log_gaussian_excess
 from tests import support
 from tests.analysis.quadrature import (
     ALMOST,

@@ -18,7 +18,7 @@ from symacct.analysis.sampled_laplace import (
     sampled_laplace_kl,
 )
 from symacct.kernel.answer import to_fraction
-from symacct.kernel.sums.balls import ball
+from symacct.kernel.arithmetic.ball import ball
 from tests.analysis.quadrature import (
     ALMOST,
     RATES,

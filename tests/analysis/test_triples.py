@@ -36,10 +36,9 @@ from symacct.analysis import worst_triangle as worst_triangles
 from symacct.analysis.triangles import Triangles, Triple, on_a_piece, slopes, triple_log_excess
 from symacct.analysis.worst_triangle import RiseBounds
 from symacct.interop.opacus import to_opacus_history
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import ball, precision
 from symacct.kernel.claims import INTEGER_ORDERS
 from symacct.kernel.evaluation import OperationCurve
-from symacct.kernel.sums.balls import ball
 from symacct.theory.amplification import triples
 from tests import independent
 from tests.support import MP, answers, decimal_overlaps, overlap, stated

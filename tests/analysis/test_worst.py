@@ -19,8 +19,7 @@ from symacct.analysis.worst_triangle import (
     worst,
 )
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision
-from symacct.kernel.sums.balls import ball
+from symacct.kernel.arithmetic.ball import ball, precision
 from symacct.kernel.sums.order_search import root, saddle
 from symacct.theory.amplification import triples
 from tests.thinning import covering

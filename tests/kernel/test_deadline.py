@@ -20,11 +20,11 @@ import pytest
 import symacct as sa
 from symacct.kernel import deadline
 from symacct.kernel.accountant import Accountant
+from symacct.kernel.arithmetic.ball import legendre
 from symacct.kernel.attached import ANNOUNCED
 from symacct.kernel.deadline import OutOfTimeError
 from symacct.kernel.limits import _in_force as in_force
 from symacct.kernel.node import Node
-from symacct.kernel.sums.balls import legendre
 
 LATE = 0.5  # seconds of processor time beyond the end
 SHORT = 0.005  # seconds, a fraction of what any question of WAYS takes, even if asked before

@@ -13,8 +13,8 @@ import symacct
 from symacct import Accountant, DistributionPair, Laplace, PoissonSubsample, laws
 from symacct.adversary.schemes import noise
 from symacct.analysis import densities, sampled_laplace
+from symacct.kernel.arithmetic.ball import integral
 from symacct.kernel.errors import PrecisionError
-from symacct.kernel.sums.balls import integral
 from tests.thinning import covering
 
 RAISED = [KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, ZeroDivisionError, ValueError]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from flint import acb, arb
 
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.sums.balls import integral, within
+from symacct.kernel.arithmetic.ball import integral, within
 from symacct.profile.losses.laplace import LaplaceLoss
 
 

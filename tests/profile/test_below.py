@@ -22,7 +22,7 @@ from symacct import (
     limits,
 )
 from symacct.kernel.answer import to_fraction
-from symacct.kernel.sums.balls import ball
+from symacct.kernel.arithmetic.ball import ball
 from symacct.profile.below import products_below, triangles_below
 from symacct.profile.part import OrderLine
 from tests.support import BASES, OPERATIONS, fractions

@@ -18,10 +18,18 @@ from symacct.adversary import search
 from symacct.analysis import triangles, worst_triangle
 from symacct.analysis.densities import Entropy, ReverseEntropy
 from symacct.analysis.triangles import Gram
-from symacct.kernel.arithmetic.ball import ceiling, ends_of, float_above, floor
+from symacct.kernel.arithmetic.ball import (
+    acb_within,
+    ceiling,
+    ends_of,
+    float_above,
+    floor,
+    normal_tail,
+    up_to,
+    within,
+)
 from symacct.kernel.errors import DomainError
 from symacct.kernel.sums import differences
-from symacct.kernel.sums.balls import acb_within, normal_tail, up_to, within
 from symacct.kernel.sums.binomial_sums import Majorant, Weights, affine_sum, at_rates
 from symacct.kernel.theorem_registry import always
 from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Skellam

@@ -10,7 +10,7 @@ from flint import arb, ctx
 
 from symacct.analysis import triangles
 from symacct.analysis.triangles import Gram, Triple
-from symacct.kernel.sums.balls import ball
+from symacct.kernel.arithmetic.ball import ball
 from tests.remainders.rows import at_least, few_bits, known, mp, normal, number, refused, row
 
 

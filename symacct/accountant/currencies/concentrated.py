@@ -19,7 +19,7 @@ from symacct.kernel.accountant import (
 )
 from symacct.kernel.answer import Bound, bound
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.arithmetic.ball import ball, precision, rational
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Kind, combine
 from symacct.kernel.deadline import one_question
@@ -29,7 +29,6 @@ from symacct.kernel.exact import INFINITY, Numeric, Order
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import above_one
-from symacct.kernel.sums.balls import ball
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
 from symacct.profile.tradeoff import is_narrow

@@ -15,7 +15,7 @@ from symacct.kernel import parameters
 from symacct.kernel.accountant import Accountant, certified_number, refuse_symbols
 from symacct.kernel.answer import Bound, bound, first_bits, from_ball, to_fraction
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import ball, precision
 from symacct.kernel.attached import question
 from symacct.kernel.claims import Claim, Kind, Source
 from symacct.kernel.deadline import in_half_the_time, one_question
@@ -32,7 +32,6 @@ from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose, terms_of
 from symacct.kernel.parameters import rational
 from symacct.kernel.sources import DRS22, SYMACCT
-from symacct.kernel.sums.balls import ball
 from symacct.laws.neighbours import LaplaceShift, ResponseLaws, SwappedPair, law_of
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess

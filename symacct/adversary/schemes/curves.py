@@ -13,10 +13,9 @@ from symacct.adversary.candidates import ArrayCurve, Candidates, FiniteLaws
 from symacct.adversary.schemes.samplings import Mirrored
 from symacct.adversary.schemes.scheme import Scheme, evaluated
 from symacct.kernel.arithmetic import Arithmetic, Number
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import ball, precision
 from symacct.kernel.exact import Order
 from symacct.kernel.node import Node
-from symacct.kernel.sums.balls import ball
 
 # --- curves that are only upper bounds
 #

@@ -18,11 +18,18 @@ from symacct import laws
 from symacct.adversary.candidates import ArrayCurve, Candidates, Law, Pair
 from symacct.adversary.schemes.scheme import BOTH_SIDES, LEFT_OUT, RATE, Scheme, Worded, both, mixed
 from symacct.kernel.arithmetic import Number
-from symacct.kernel.arithmetic.ball import ceiling, floor, precision
+from symacct.kernel.arithmetic.ball import (
+    ball,
+    ceiling,
+    floor,
+    integral,
+    normal_tail,
+    precision,
+    up_to,
+)
 from symacct.kernel.claims import ADD_REMOVE, ZERO_OUT, Adjacency, Kind
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
-from symacct.kernel.sums.balls import ball, integral, normal_tail, up_to
 from symacct.mechanisms import DistributionPair, Gaussian, Laplace, ScalarGaussian
 
 # --- the two laws a step apart

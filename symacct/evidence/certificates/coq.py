@@ -20,12 +20,11 @@ from symacct.kernel.answer import (
     order_text,
     rational_text,
 )
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import ball, precision
 from symacct.kernel.claims import ADD_REMOVE
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact
 from symacct.kernel.node import Node
-from symacct.kernel.sums.balls import ball
 from symacct.mechanisms import (
     ZCDP,
     Gaussian,

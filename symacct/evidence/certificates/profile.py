@@ -25,10 +25,10 @@ from symacct.evidence.certificates.expression import (
 from symacct.evidence.certificates.renyi import claimed_digits
 from symacct.kernel.answer import Bound, Guarantee
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import rounded_down
 from symacct.kernel.claims import ADD_REMOVE, SWAPPED, ZERO_OUT
 from symacct.kernel.errors import DomainError
 from symacct.kernel.node import Node
-from symacct.kernel.sums.balls import rounded_down
 from symacct.operations.subsample import PoissonSubsample
 from symacct.profile.answer import profile
 from symacct.profile.pairs import products

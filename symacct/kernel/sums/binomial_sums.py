@@ -24,10 +24,9 @@ from symacct.kernel.arithmetic import (
     MpmathArithmetic,
     Number,
 )
-from symacct.kernel.arithmetic.ball import BALL
+from symacct.kernel.arithmetic.ball import BALL, up_to, within
 from symacct.kernel.exact import Numeric, Order
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import up_to, within
 
 # --- weights
 #

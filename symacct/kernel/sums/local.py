@@ -9,7 +9,7 @@ from fractions import Fraction
 from flint import arb, arb_poly, ctx
 
 from symacct.kernel import deadline
-from symacct.kernel.sums.balls import ball, within
+from symacct.kernel.arithmetic.ball import ball, within
 
 #: The largest distance |t| of a real order from the whole order in the middle. The proof of a
 #: polynomial's error holds up to it: a larger one is unsound.

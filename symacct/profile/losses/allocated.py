@@ -20,11 +20,10 @@ from symacct.analysis.lognormal import Lognormal, Shortfall, hyperbola
 from symacct.analysis.normal_tails import hockey_stick
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import accuracy
+from symacct.kernel.arithmetic.ball import accuracy, normal_tail, up_to
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import normal_tail, up_to
 from symacct.kernel.sums.halving import halved
 from symacct.profile.part import Floats, Part, ProfileOnly, no_pair
 from symacct.profile.written_laws import Write, WrittenLaws, allocated, laplaces, normals

@@ -22,11 +22,10 @@ from symacct.analysis.densities import Side, doublings, integrate, largest_log_r
 from symacct.analysis.jets import ComplexBalls, Evaluator, Jet, JetsOfBalls
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import float_above
+from symacct.kernel.arithmetic.ball import ball, float_above, legendre, up_to, within
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.exact import INFINITY, Exact, LazyModule, sympy
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import ball, legendre, up_to, within
 from symacct.laws.law import Law
 from symacct.mechanisms.pair import Overlap
 from symacct.profile.losses.summed import End, Sample, SummedLoss

@@ -20,9 +20,7 @@ from flint import acb, arb, ctx
 from symacct.analysis.triangles import BellMajorant, PlaneRule, Triple, rows_of, shifted_planes
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.errors import LimitError
-from symacct.kernel.exact import Exact
-from symacct.kernel.sums.balls import (
+from symacct.kernel.arithmetic.ball import (
     ball,
     legendre,
     legendre_floats,
@@ -30,6 +28,8 @@ from symacct.kernel.sums.balls import (
     tilted_tail,
     up_to,
 )
+from symacct.kernel.errors import LimitError
+from symacct.kernel.exact import Exact
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.losses.summed import End, Sample, SummedLoss, fixed_size_hockey_stick
 from symacct.profile.part import Floats, OrderLine, rounded_down

@@ -18,11 +18,10 @@ from flint import arb, ctx
 from symacct.analysis.series import log_theta_ratio
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import ends_of, float_above, floor
+from symacct.kernel.arithmetic.ball import ball, ends_of, float_above, floor, up_to, within
 from symacct.kernel.claims import Proof
 from symacct.kernel.errors import LimitError
 from symacct.kernel.exact import Exact, exact
-from symacct.kernel.sums.balls import ball, up_to, within
 from symacct.laws.neighbours import WholeNumberShift
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integer_noise import IntegerSums

@@ -22,9 +22,9 @@ from flint import acb, arb, arb_poly, ctx
 
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import legendre, legendre_floats
 from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact, LazyModule
-from symacct.kernel.sums.balls import legendre, legendre_floats
 from symacct.laws.neighbours import LaplaceShift
 from symacct.profile.few_laplace import laplace_form
 from symacct.profile.float_laws import (

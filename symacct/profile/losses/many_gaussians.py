@@ -21,10 +21,9 @@ import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx, fmpq
 
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import float_above
+from symacct.kernel.arithmetic.ball import acb_within, float_above, normal_tail
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import acb_within, normal_tail
 from symacct.profile import sums
 from symacct.profile.losses.sampled_gaussian import SampledFrame, SampledGaussian, nodes
 from symacct.profile.part import Factor, Floats, OrderLine, rounded_down

@@ -17,10 +17,9 @@ import numpy as np
 from flint import acb, arb, ctx
 
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import float_above
+from symacct.kernel.arithmetic.ball import float_above, legendre, legendre_floats, up_to
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import legendre, legendre_floats, up_to
 from symacct.profile.losses import sampled_gaussian
 from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.mixed import Member, MixtureMoments

@@ -20,9 +20,9 @@ from flint import acb, arb, ctx
 from symacct.analysis.normal_tails import RELATIVE_ERROR, upper_tail
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import normal_tail, tilted_tail, up_to
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import normal_tail, tilted_tail, up_to
 from symacct.profile import float_laws
 from symacct.profile.losses.summed import End, Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, rounded_down

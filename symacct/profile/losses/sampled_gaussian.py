@@ -18,10 +18,10 @@ from flint import acb, arb, arb_poly, ctx
 
 from symacct.analysis.normal_tails import FARTHEST_TAIL, RELATIVE_ERROR, upper_tail
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import acb_within, normal_tail, tilted_tail
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import acb_within, normal_tail, tilted_tail
 from symacct.profile.part import Factor, Floats, OrderLine, Part, log_turning, rounded_down
 from symacct.profile.sums import power_sums, sums_on_a_line
 

@@ -19,10 +19,9 @@ from flint import arb, ctx, fmpz
 from symacct.analysis.coin_counts import FairTail
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import ends_of, floor
+from symacct.kernel.arithmetic.ball import ends_of, floor, up_to
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import up_to
 from symacct.operations.shuffled import Shuffled
 from symacct.profile.float_laws import BITS, UNIT, FloatLaw, check_nodes, nearest
 from symacct.profile.part import Floats, Part, ProfileOnly, no_pair

@@ -16,9 +16,9 @@ import numpy as np
 from flint import acb, arb
 
 from symacct.kernel import deadline
+from symacct.kernel.arithmetic.ball import within
 from symacct.kernel.errors import LimitError
 from symacct.kernel.exact import Exact
-from symacct.kernel.sums.balls import within
 from symacct.profile.part import Floats, OrderLine, Part, log_turning, no_pair
 from symacct.profile.sums import sums_on_a_line
 

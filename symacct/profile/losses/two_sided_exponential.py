@@ -15,9 +15,9 @@ from typing import NoReturn
 import numpy as np
 from flint import acb, arb
 
+from symacct.kernel.arithmetic.ball import ball
 from symacct.kernel.errors import AssumptionError
 from symacct.kernel.exact import Exact
-from symacct.kernel.sums.balls import ball
 from symacct.profile.part import Floats, OrderLine, Part
 
 

@@ -17,8 +17,8 @@ from flint import arb
 
 from symacct.analysis.halves import normal_nodes
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import normal_tail
 from symacct.kernel.exact import Exact
-from symacct.kernel.sums.balls import normal_tail
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.losses.summed import float_moments_of_atoms
 from symacct.profile.part import Floats, Part, ProfileOnly, no_pair

@@ -20,13 +20,12 @@ from flint import arb
 from symacct.analysis.coin_counts import MovedCount, Signs, binomial, sign_moments
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
-from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.arithmetic.ball import precision, rational, up_to
 from symacct.kernel.claims import ABOVE_ONE, ALL_ORDERS, REPLACE_ONE, Kind
 from symacct.kernel.errors import AssumptionError, DomainError, LimitError, echo
 from symacct.kernel.exact import Exact, Order, exact, expression, sympy
 from symacct.kernel.node import Node
 from symacct.kernel.sources import SYMACCT
-from symacct.kernel.sums.balls import up_to
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.laws.neighbours import (
     AnyPure,

@@ -36,7 +36,13 @@ from symacct.kernel.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
-from symacct.kernel.arithmetic.ball import nearest_rational, precision
+from symacct.kernel.arithmetic.ball import (
+    LOG2,
+    nearest_rational,
+    precision,
+    steered_by_floats,
+    up_to,
+)
 from symacct.kernel.arithmetic.mp import quadrature
 from symacct.kernel.arithmetic.symbolic import written
 from symacct.kernel.claims import (
@@ -51,7 +57,6 @@ from symacct.kernel.errors import DomainError, PrecisionError
 from symacct.kernel.exact import INFINITY, Exact, Order, array_order, expression, sympy
 from symacct.kernel.node import Node
 from symacct.kernel.sources import SYMACCT
-from symacct.kernel.sums.balls import LOG2, steered_by_floats, up_to
 from symacct.kernel.sums.differences import GUARD_BITS
 from symacct.kernel.theorem_registry import Bound, RDPCurve, always, theorem
 from symacct.laws.law import FiniteDirection

@@ -23,7 +23,7 @@ from symacct.kernel.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
-from symacct.kernel.arithmetic.ball import doubled, precision
+from symacct.kernel.arithmetic.ball import doubled, precision, up_to
 from symacct.kernel.claims import (
     ALL_ORDERS,
     EITHER,
@@ -37,7 +37,6 @@ from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node, order_by_order
 from symacct.kernel.parameters import at_least_two, floor_order
 from symacct.kernel.sources import WBK19
-from symacct.kernel.sums.balls import up_to
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.sums.differences import GUARD_BITS, differences_at
 from symacct.kernel.sums.hull import Point, chord_at, hull_of_curve

@@ -9,11 +9,11 @@ import numpy as np
 
 from symacct.kernel import limits
 from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, Number
+from symacct.kernel.arithmetic.ball import within
 from symacct.kernel.claims import INFINITE_ORDER, INTEGER_ORDERS, Kind, Way
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import ZW19
-from symacct.kernel.sums.balls import within
 from symacct.kernel.sums.binomial_sums import (
     HUGE,
     Terms,

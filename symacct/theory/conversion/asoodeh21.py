@@ -19,12 +19,11 @@ from flint import arb
 
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL, Arithmetic
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import precision, up_to, within
 from symacct.kernel.conversion import Conversion, state
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sources import ALCKS21
-from symacct.kernel.sums.balls import up_to, within
 from symacct.theory.conversion import bbghs20
 
 

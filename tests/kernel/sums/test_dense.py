@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, Laplace, PoissonSubsample, PureDP, RandomizedResponse
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import ball, precision
 from symacct.kernel.sums import binomial_sums
-from symacct.kernel.sums.balls import ball
 from symacct.kernel.sums.binomial_sums import DENSE_ORDER, Terms, dense_sum
 from tests.support import fractions
 from tests.thinning import examples

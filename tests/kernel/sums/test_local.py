@@ -17,7 +17,7 @@ from symacct.analysis.sampled_gaussian import (
     sampled_gaussian_excess,
     sampled_gaussian_local,
 )
-from symacct.kernel.sums.balls import ball, within
+from symacct.kernel.arithmetic.ball import ball, within
 from symacct.kernel.sums.local import REACH, Local, LocalProduct, times
 from tests.thinning import examples, some
 
