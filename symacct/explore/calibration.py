@@ -647,7 +647,7 @@ def steered_epsilon(
         m=m, by=by, conversion=made, asks_epsilon=True, value=given_delta(delta)
     )
     with precision(_STEERING_BITS):
-        curve, converted = Steering(Evaluation(BALL, Kind.UPPER, by)).curve(m), question.objective()
+        curve, converted = Steering(Evaluation(BALL, Kind.UPPER, by)).curve(m), question.objective
 
         def f(alpha: Order) -> arb:
             return converted(curve.local_value(alpha), alpha)

@@ -263,24 +263,18 @@ class EpsilonDelta:
         # A fraction works its hash out anew each time, which takes as long as a sum.
         return self.by, self.conversion, self.asks_epsilon, *self.value.as_integer_ratio()
 
-    def objective(self) -> Callable[[arb, Order], arb]:
-        """(ε(α), α) ↦ the ε, or the log δ, that the conversion proves, as a ball.
+    def objective(self, eps: arb, alpha: Order) -> arb:
+        """The ε, or the log δ, that the conversion proves of `eps` = ε(α), as a ball.
 
-        ∞ where ε(α) is ∞. Where it is 0 the two laws are one: ε = 0, or log δ = −∞. The value given
-        is read at the precision now current.
+        ∞ where ε(α) is ∞. Where it is 0, at any order, the two laws are one: ε = 0, or log δ = −∞.
         """
-        value, asks_epsilon = BALL.number(self.value), self.asks_epsilon
-        formula = self.per_order.epsilon if asks_epsilon else self.per_order.log_delta
-
-        def converted(eps: arb, alpha: Order) -> arb:
-            if BALL.is_infinite(eps):
-                return arb("inf")
-            if eps.is_zero():  # at any order: the two laws are one
-                return arb(0 if asks_epsilon else "-inf")
-            number: arb = formula(BALL, eps, BALL.number(alpha), value)
-            return number
-
-        return converted
+        if BALL.is_infinite(eps):
+            return arb("inf")
+        if eps.is_zero():
+            return arb(0 if self.asks_epsilon else "-inf")
+        formula = self.per_order.epsilon if self.asks_epsilon else self.per_order.log_delta
+        number: arb = formula(BALL, eps, BALL.number(alpha), BALL.number(self.value))
+        return number
 
     def answer(self, ball: arb) -> arb:
         """The number asked, from the objective: clamped to ε >= 0 and δ <= 1."""
@@ -394,7 +388,7 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
             remedy="ask without orders",
         )
     with precision(search.search_bits):
-        value = question.objective()(search.curve()(1), 1)
+        value = question.objective(search.curve()(1), 1)
     condition = f"{question.given} = {echo(question.value)}"
     if value == arb("inf"):
         raise OrderError(
@@ -439,7 +433,7 @@ def no_larger_at_one(best: Guarantee, search: BestOrder) -> Guarantee:
         # The lower bound reads an order that the search has evaluated, so it costs less than ε(1).
         for epsilon in (lambda curve: divergence_lower_bound(curve, order), lambda curve: curve(1)):
             with precision(search.search_bits):
-                converted = question.objective()(epsilon(search.curve()), 1)
+                converted = question.objective(epsilon(search.curve()), 1)
             if question.answer(converted) >= arb(best.asked.upper):
                 return best
         answer = at_order_one(search.asking(question))

@@ -177,7 +177,7 @@ class NodeCurve:
 
     def claim(self, alpha: Order) -> Claim:
         """The claim about ε(α)."""
-        return self.inferred(_canonical_order(alpha))[0]
+        return self.inferred(alpha if type(alpha) is int else _canonical_order(alpha))[0]
 
     def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
         """The claim about ε(α), and whether it is the same whatever values the curves have.

@@ -377,17 +377,10 @@ class BestOrder:
         curve = curve or self.curve()
         key = BALL.bits, curve.evaluation.variant
         if key not in self._objectives:
-            converted, memo = self.question.objective(), dict[Order, arb]()
-            self._objectives[key] = functools.partial(self._converted, curve, converted, memo)
+            self._objectives[key] = functools.partial(self._converted, curve, {})
         return self._objectives[key]
 
-    def _converted(
-        self,
-        curve: NodeCurve,
-        converted: Callable[[arb, Order], arb],
-        memo: dict[Order, arb],
-        alpha: Order,
-    ) -> arb:
+    def _converted(self, curve: NodeCurve, memo: dict[Order, arb], alpha: Order) -> arb:
         """f(α), from `memo` if it is there; ∞ where the curve cannot be computed.
 
         That goes on as long as there is patience left. The first refusal is kept: the answer is
@@ -397,7 +390,7 @@ class BestOrder:
         if alpha in memo:
             return memo[alpha]
         try:
-            value = converted(curve.local_value(alpha), alpha)
+            value = self.question.objective(curve.local_value(alpha), alpha)
         except OrderError:
             if self.question.by is None:
                 raise
@@ -578,7 +571,7 @@ class BestOrder:
         """
         self.question.refuse_delta_zero()
         first, last = 2, last_order(self.question.m)
-        curve, converted = self.steering_curve(), self.question.objective()
+        curve, converted = self.steering_curve(), self.question.objective
         f = self.objective(curve)
         if pure is not None and self.question.asks_epsilon:
             # The search starts where the conversion of a curve that is 0 is below ε(∞).

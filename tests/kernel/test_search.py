@@ -86,7 +86,7 @@ def from_a_guess(curve):
         asks_epsilon=True,
         value=Fraction(1, 10**8),
     )
-    converted, asked = question.objective(), set()
+    converted, asked = question.objective, set()
 
     def counted(alpha):
         asked.add(alpha)
