@@ -30,5 +30,5 @@ def discrete_sum_rdp(
     place = SYMACCT.at("docs/proofs/mechanisms.md, one-coordinate")
     what = "a sum of discrete Gaussians"
     return enclose(
-        lambda: node.of_one_number(BALL)(at), place, digits, what, Kind.EXACT, EITHER, ABOVE_ONE
+        lambda: node._of_one_number(BALL)(at), place, digits, what, Kind.EXACT, EITHER, ABOVE_ONE
     )

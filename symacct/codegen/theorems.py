@@ -213,7 +213,7 @@ def finite_pair(
     """
     pair: Any = eps.node  # a DistributionPair, as `applies` has seen
     gamma = node.gamma
-    if node.symbolic_parameters():
+    if node._symbolic_parameters():
         raise UntraceableError(
             f"which of four divergences is the larger at the open rate {gamma}",
             remedy="put a number in its place, or pin S22-POISSON",

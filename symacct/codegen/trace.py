@@ -131,7 +131,7 @@ class TracedCurve:
         """Return l ↦ e^{(l−1)ε(l)} − 1, by a form that does not cancel where there is one."""
         ctx = self.tracer.ctx
         mechanism = self.node
-        direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
+        direct = mechanism._excess_in(ctx) if isinstance(mechanism, Mechanism) else None
         if direct is None:
             return lambda l: ctx.expm1((l - 1) * self(l))
         return within(cast(Mechanism, mechanism), ctx, direct)
@@ -159,7 +159,7 @@ class TracedCurve:
         the largest order without saying where it ends.
         """
         ctx = self.tracer.ctx
-        if isinstance(mechanism, Curve) and not mechanism.is_formula:
+        if isinstance(mechanism, Curve) and not mechanism._is_formula:
             raise DomainError(
                 "code of Curve: found a Python function, which cannot be written down in another "
                 "language",

@@ -84,7 +84,7 @@ def counts_of(m: Node) -> set[sympy.Symbol]:
     return {
         symbol
         for node in composed
-        for count in node.symbolic_parameters()
+        for count in node._symbolic_parameters()
         for symbol in count.free_symbols
     }
 

@@ -85,7 +85,7 @@ def _sentences(
 
     A row is (name, argument, the number or the reason why there is none).
     """
-    of_values = relation.relation is Relation.REPLACE_ONE or m.is_local
+    of_values = relation.relation is Relation.REPLACE_ONE or m._is_local
     listed_words = [
         in_words(name, argument, most, least_error, of_values)
         for name, argument, most in rows
@@ -306,7 +306,7 @@ def _questions(of: Risk) -> Iterator[tuple[str, str, str | None, bool]]:
     yield f"μ of GDP, errors from {given(of.least_error)}", "mu", None, True
     yield "regret of that μ", "regret", None, False
     yield "μ of GDP, all tests", "mu_of_all", None, False
-    if of.node.rewritten.steepest_up_to == INFINITY:
+    if of.node._rewritten._steepest_up_to == INFINITY:
         yield "ρ of zCDP", "rho", None, False
 
 
@@ -466,7 +466,7 @@ class Risk:
 
         A guess is right more often than under it by no more than that, at any prior.
         """
-        if squared_mu(self.node.rewritten) is not None:
+        if squared_mu(self.node._rewritten) is not None:
             return gdp(self.node, self.digits)
 
         def ask(digits: int) -> Bound:
@@ -538,7 +538,7 @@ class Risk:
 
         None where they are exact, and where nothing is known from below.
         """
-        node = self.node.rewritten
+        node = self.node._rewritten
         if self.kind is not Kind.UPPER or not any(each.runs for each in products_below(node)):
             return None
         known = profile_below(node)

@@ -100,10 +100,10 @@ def _sampled_gaussian(m: object) -> Sampling:
             "mechanisms two local maxima are not proved",
             remedy="ask rdp instead, by a theorem",
         )
-    if m.fixed_adjacency != m.read_adjacency:
+    if m._fixed_adjacency != m._read_adjacency:
         raise AssumptionError(
-            f"softmax_bounds: found {type(m).__name__} for the relation {m.fixed_adjacency}, "
-            f"needed {m.read_adjacency}: the bounds are about that relation's theorem",
+            f"softmax_bounds: found {type(m).__name__} for the relation {m._fixed_adjacency}, "
+            f"needed {m._read_adjacency}: the bounds are about that relation's theorem",
             remedy="ask rdp instead, by a theorem",
         )
     if not isinstance(noise.squared_ratio, Fraction):

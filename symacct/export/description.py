@@ -324,7 +324,7 @@ def _described(m: Node, naming: _Naming, drawn: str = "") -> str:
     if is_bare and any(isinstance(x, Compose) and x not in naming.names for x in m.children):
         drawn, each = "", drawn or ", all"
     if "words" in vars(type(m)):  # a subclass is not what its parent is called
-        placed_fields = {k: _part(x, naming, drawn, is_bare) for k, x in m.word_fields().items()}
+        placed_fields = {k: _part(x, naming, drawn, is_bare) for k, x in m._word_fields().items()}
         return filled(m.words, **placed_fields, each=each)
     # The relation is said where the guarantee is.
     known = {k: v for k, v in m.fields().items() if v is not None and k != "adjacency"}
@@ -369,7 +369,7 @@ def _samples_worded(m: Node) -> int:
     """Count the samples that the words of m say to be drawn, those in a composition left out."""
     if isinstance(m, Compose):
         return 0
-    worded = (x for x in m.word_fields().values() if isinstance(x, Node))
+    worded = (x for x in m._word_fields().values() if isinstance(x, Node))
     return ("{each}" in m.words) + sum(map(_samples_worded, worded))
 
 
@@ -428,14 +428,14 @@ def neighbours(adjacency: Adjacency, m: Node | None = None) -> str:
             f"neighbouring datasets differ by zeroing out {records}, with nothing in {place} and "
             "a public number of places"
         )
-    if m is not None and m.is_local:
+    if m is not None and m._is_local:
         answer = "the true answer" if adjacency.group == 1 else "the true answers"
         return f"neighbouring datasets differ in {answer} of {records} (local differential privacy)"
-    stated = {node.stated_by: None for node in m.walk()} if m is not None else {}
-    stated.pop(Node.stated_by, None)
+    stated = {node._stated_by: None for node in m.walk()} if m is not None else {}
+    stated.pop(Node._stated_by, None)
     return (
         f"neighbouring datasets differ by adding or removing {records}, or by replacing {records}, "
-        f"whichever the mechanism's {next(iter(stated), Node.stated_by)} were stated for"
+        f"whichever the mechanism's {next(iter(stated), Node._stated_by)} were stated for"
     )
 
 
@@ -444,7 +444,7 @@ def is_open(adjacency: Adjacency, m: Node | None) -> bool:
 
     It is not for local privacy, where neighbours differ in one answer.
     """
-    return adjacency.relation is Relation.EITHER and not (m is not None and m.is_local)
+    return adjacency.relation is Relation.EITHER and not (m is not None and m._is_local)
 
 
 def neighbours_short(adjacency: Adjacency) -> str:
@@ -465,9 +465,9 @@ def samplings(m: Node) -> list[str]:
     """List how records are drawn in m, in few words: Poisson sampling."""
     nodes = [node for node, _, run, _ in _contexts(m, m.claim.adjacency.relation) if run]
     drawing = [
-        operation.drawing
+        operation._drawing
         for operation in nodes
-        if isinstance(operation, Operation) and operation.changes_size
+        if isinstance(operation, Operation) and operation._changes_size
     ]
     return list(filter(None, dict.fromkeys(drawing)))
 
@@ -483,9 +483,9 @@ def _contexts(m: Node, relation: Relation) -> list[tuple[Node, Relation, bool, b
     while left:
         node, read, run, sampled = left.pop()
         if isinstance(node, Operation):
-            if node.read_adjacency.relation is not Relation.EITHER:
-                read = node.read_adjacency.relation
-            run, sampled = run and node.is_run_below, sampled or node.changes_size
+            if node._read_adjacency.relation is not Relation.EITHER:
+                read = node._read_adjacency.relation
+            run, sampled = run and node._is_run_below, sampled or node._changes_size
         new = [
             context for x in node.children if (context := (x, read, run, sampled)) not in contexts
         ]
@@ -512,8 +512,8 @@ def own_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
     """
     listed: list[str] = []
     for node, relation, run, sampled in _contexts(m, (adjacency or m.claim.adjacency).relation):
-        if run or not node.says_who_takes_part:
-            stated = node.premises_in_sample if sampled else node.premises_for
+        if run or not node._says_who_takes_part:
+            stated = node._premises_in_sample if sampled else node._premises_for
             listed += (_filled(premise, node) for premise in stated(relation))
     return list(dict.fromkeys(listed))
 

@@ -717,11 +717,11 @@ class ExpandedLeaf(LeafCurve):
     def compute(self, alpha: Order) -> SeriesNumber:
         """The series of a leaf's ε(α), by its own formula at the order."""
         ctx, node = self.evaluation.ctx, self.node
-        if node.is_of_user and alpha != INFINITY:
+        if node._is_of_user and alpha != INFINITY:
             return ctx.number(node.fields()["f"].xreplace({ALPHA: expression(alpha)}))
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
             return node.at_one(ctx) if alpha == 1 else node.at_infinity(ctx)
-        return node.within(ctx, node.curve(ctx))(alpha)
+        return node._within_orders(ctx, node.curve(ctx))(alpha)
 
 
 class ExpandedCurve(OperationCurve):
@@ -800,7 +800,7 @@ class ExpandedCurve(OperationCurve):
         theorem, at = self.best(alpha), alpha
         if theorem.reads == "itself" and isinstance(alpha, sympy.Expr):
             at = 2  # the only whole order that it reads
-        is_hull = isinstance(at, int | Fraction) and at <= self.node.hull_up_to
+        is_hull = isinstance(at, int | Fraction) and at <= self.node._hull_up_to
         return self._inferred_by(theorem, at, is_hull)[0], False
 
 
@@ -1089,7 +1089,7 @@ def expansion(
     node = Evaluation(BALL, by=by).theorem_node(as_node(m, "expansion"))
     opened, symbol, former = _with_free_variable(node, variable)
     for part in opened.walk():
-        if isinstance(part, Mechanism) and part.is_of_user and not part.has_one_formula:
+        if isinstance(part, Mechanism) and part._is_of_user and not part._has_one_formula:
             raise DomainError(
                 "expansion: found a curve made of a Python function, whose derivatives are not "
                 "known, needed one that is stated as a SymPy expression in alpha"
@@ -1241,7 +1241,7 @@ def _with_free_variable(m: Node, variable: str | sympy.Symbol) -> tuple[Node, sy
         if isinstance(fields.get(name), Fraction | sympy.Expr):
             done[node] = type(node)(**{**fields, name: symbol})
         else:
-            done[node] = node.rebuild(done, lambda x: x)
+            done[node] = node._rebuild(done, lambda x: x)
     return done[m], symbol, values.pop()
 
 
@@ -1441,7 +1441,7 @@ def optimum(
 def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
     """Find ξ and ρ of a curve that is the line ε(α) = ξ + ρα; DomainError for any other."""
     for node in m.walk():
-        if not node.has_one_formula:
+        if not node._has_one_formula:
             raise DomainError(
                 f"optimum: found {type(node).__name__}, needed a curve that is a line ξ + ρα, as "
                 "Gaussian noise and zCDP have",

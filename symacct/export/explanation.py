@@ -49,9 +49,9 @@ class Explanation:
     claim: Claim
     parts: tuple[Explanation, ...]
     #: The theorems are about this node of the same curve, where it is another one.
-    rewritten: str = ""
+    same_curve_as: str = ""
     #: It has the same curve for these reasons.
-    rewrites: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
     #: This has to be true of the program that ran; it is said of the whole, not of its parts.
     premises: tuple[str, ...] = ()
     #: The sensitivity of a mechanism's noise is said where the text leaves it out as well.
@@ -64,9 +64,9 @@ class Explanation:
     def lines(self) -> Iterator[tuple[str, str]]:
         """Yield what is said of this node, as (label, text)."""
         yield from self.answer
-        if self.rewritten:
-            yield "same curve as", f"{self.rewritten} ({_SAME_CURVE})"
-            yield from (("because", why) for why in self.rewrites)
+        if self.same_curve_as:
+            yield "same curve as", f"{self.same_curve_as} ({_SAME_CURVE})"
+            yield from (("because", why) for why in self.reasons)
         if self.premises:
             yield "premises", "; ".join(self.premises)
         if self.by_profile:
@@ -103,7 +103,11 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the explanation for JSON."""
-        same = {"same_curve_as": self.rewritten, "because": self.rewrites} if self.rewritten else {}
+        same = (
+            {"same_curve_as": self.same_curve_as, "because": self.reasons}
+            if self.same_curve_as
+            else {}
+        )
         return {
             "node": self.title,
             "count": self.count,
@@ -138,7 +142,7 @@ def explain_order(
 
 def explain_profile(m: Node, answer: Answer) -> Explanation:
     """Explain what a number of the exact privacy profile is about, part by part."""
-    return _of_all(replace(_parts(m.rewritten, 1), answer=answer), m)
+    return _of_all(replace(_parts(m._rewritten, 1), answer=answer), m)
 
 
 def _parts(node: Node, count: Count) -> Explanation:
@@ -163,9 +167,11 @@ def _sensitivity(node: Node) -> str:
 def _of_all(explanation: Explanation, m: Node) -> Explanation:
     """Add what is said of the whole: its premises, and the node of the same curve."""
     explanation = replace(explanation, premises=tuple(own_premises(m)))
-    if m.rewritten is m:
+    if m._rewritten is m:
         return explanation
-    return replace(explanation, title=_title(m), rewritten=repr(m.rewritten), rewrites=m.rewrites)
+    return replace(
+        explanation, title=_title(m), same_curve_as=repr(m._rewritten), reasons=m._rewrites
+    )
 
 
 def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int) -> Explanation:

@@ -132,7 +132,7 @@ class Writing(Evaluation):
         """The curve of a node, written by its name where the text keeps that, else in full."""
         node = self.theorem_node(node)
         named = Named(node, self.by)
-        if named in self.names.kept or not node.has_formula:
+        if named in self.names.kept or not node._has_formula:
             return NamedCurve(self, node, Remembered(), self.names.function(named))
         return self.body(node)
 
@@ -173,7 +173,7 @@ class NamedCurve(NodeCurve):
 
     def compute(self, alpha: Order) -> Number:
         """The name of the curve at an order, as ε_M(α); its formula at 1 and ∞."""
-        is_end = alpha == INFINITY or (alpha == 1 and self.node.has_formula)
+        is_end = alpha == INFINITY or (alpha == 1 and self.node._has_formula)
         if not isinstance(alpha, sympy.Expr) and is_end:
             return self.evaluation.body(self.node)(alpha)
         return self.function(self.evaluation.ctx.number(alpha))
@@ -206,7 +206,7 @@ class WrittenLeaf(LeafCurve):
         DomainError for a Python function, OrderError where the formula is no number >= 0.
         """
         node = self.node
-        if not node.has_formula and alpha != INFINITY:
+        if not node._has_formula and alpha != INFINITY:
             raise DomainError(
                 "Curve: found a Python function, which has no formula",
                 remedy="state the curve as a SymPy expression in alpha",
@@ -271,7 +271,7 @@ def _edge(node: Mechanism, ctx: WritingArithmetic, alpha: Order) -> Number:
         return True
     at = ctx.reach.get(alpha, alpha)  # an index is below the edge where its last value is
     for place in (expression(at), expression(alpha)):
-        holds = node.is_finite_at(place)
+        holds = node._is_finite_at(place)
         if holds in (True, sympy.true) or (holds is sympy.false and place == alpha):
             return bool(holds)
     return holds
@@ -283,7 +283,7 @@ def ends_unstated(curve: NodeCurve, last: int) -> bool:
     Only curves of users may be so: others state where they end.
     """
     node: Any = curve.node
-    if node.finite_up_to != INFINITY or node.free_symbols or node.never_ends:
+    if node.finite_up_to != INFINITY or node.free_symbols or node._never_ends:
         return False
     return not _has_value(curve, last) and _has_value(curve, _NEAR_ONE)
 
@@ -585,7 +585,7 @@ class _Draft:
             sums = differences.dispatch(SymbolicArithmetic)
             written = sums(writing.ctx, writing.curve(named.node), ())
             return self._written(writing, written, at, None)
-        if not named.node.has_formula:
+        if not named.node._has_formula:
             return None
         return self._written(writing, writing.body(named.node), at, open_order)
 

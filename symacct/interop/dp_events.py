@@ -625,9 +625,9 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
                 remedy="install a newer one with pip",
             )
         return getattr(events, name)(*numbers)
-    if isinstance(node, Sampling) and node.theorem_adjacency != node.read_adjacency:
+    if isinstance(node, Sampling) and node._theorem_adjacency != node._read_adjacency:
         raise DomainError(
-            f"{what}: found {node.fixed_adjacency}, needed {node.read_adjacency}: dp_accounting "
+            f"{what}: found {node._fixed_adjacency}, needed {node._read_adjacency}: dp_accounting "
             "has one relation for the noise and the sampling together"
         )
     if isinstance(node, PoissonSubsample):

@@ -87,7 +87,7 @@ def _row(part: Node, count: object) -> tuple[float, float, int]:
     if not isinstance(count, int):
         raise DomainError(f"{what}: found the count {count}, needed a number")
     rate: Exact = Fraction(1)
-    if isinstance(part, PoissonSubsample) and part.is_one_step():
+    if isinstance(part, PoissonSubsample) and part._is_one_step():
         rate, part = part.gamma, part.mechanism
     if not isinstance(part, Gaussian):
         raise DomainError(

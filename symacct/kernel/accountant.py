@@ -503,7 +503,7 @@ class Accountant:
         neither are the values that are read from it.
         """
         with self._lock:
-            tables = self._memo.get(as_node(m, "oracle_calls").rewritten, {}).items()
+            tables = self._memo.get(as_node(m, "oracle_calls")._rewritten, {}).items()
             counted = [
                 table
                 for key, table in tables
@@ -782,7 +782,7 @@ class Accountant:
         with self._asking(), precision(first_bits(digits)):
             exact = proved_conversion(TRUE)
             assert isinstance(exact, WholeProfile)  # noqa: S101  # it is registered as that
-            return exact.lower_bound(m.rewritten, asks_epsilon, value, digits)
+            return exact.lower_bound(m._rewritten, asks_epsilon, value, digits)
 
     def _best(self, question: EpsilonDelta, digits: int, is_default: bool) -> Guarantee:
         """The guarantee with the smallest number proved in time, remembered under the limits."""

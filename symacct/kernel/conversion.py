@@ -671,7 +671,7 @@ def _(node: Compose, below: FailuresOf) -> Failures | None:
     if not parts:
         return None
     remaining = [{inner.rest: count} for inner, count in every]
-    rest = Compose(*({m: n} for run in remaining for m, n in run.items() if not m.tells_nothing))
+    rest = Compose(*({m: n} for run in remaining for m, n in run.items() if not m._tells_nothing))
     if rest.claim.adjacency.group != node.claim.adjacency.group:  # the part left out fixed it
         rest = Compose(*remaining)
     return Failures(

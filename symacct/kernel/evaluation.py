@@ -118,10 +118,10 @@ class NodeCurve:
         """l ↦ e^{(l−1)ε(l)} − 1 at whole l, by a leaf's own formula if it has one; remembered."""
         ctx, values = self.evaluation.ctx, self.remember("excess")
         mechanism = self.node
-        direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
+        direct = mechanism._excess_in(ctx) if isinstance(mechanism, Mechanism) else None
         compute = direct or (lambda l: ctx.expm1((l - 1) * self(l)))
         if isinstance(mechanism, Mechanism):
-            compute = mechanism.within(ctx, compute)
+            compute = mechanism._within_orders(ctx, compute)
 
         def moment(l: Order) -> Number:
             try:
@@ -249,8 +249,8 @@ class LeafCurve(NodeCurve):
     def _formula(self) -> Callable[[Order], Number]:
         """α ↦ ε(α) at 1 < α < ∞, ∞ beyond the orders at which it is finite."""
         ctx = self.evaluation.ctx
-        function = self.node.within(ctx, self.node.curve(ctx))
-        if self.node.is_of_user:
+        function = self.node._within_orders(ctx, self.node.curve(ctx))
+        if self.node._is_of_user:
             return lambda alpha: _checked_value(function(alpha), alpha)
         return function
 
@@ -260,7 +260,7 @@ class LeafCurve(NodeCurve):
         if alpha == INFINITY and self.node.finite_up_to != INFINITY:
             return ctx.number(INFINITY)
         value = self.node.at_one(ctx) if alpha == 1 else self.node.at_infinity(ctx)
-        return _checked_value(value, alpha) if self.node.is_of_user else value
+        return _checked_value(value, alpha) if self.node._is_of_user else value
 
     @cached_property
     def _sharper(self) -> Callable[[Order], Number] | None:
@@ -268,7 +268,7 @@ class LeafCurve(NodeCurve):
 
         It raises LimitError or PrecisionError where it has no value.
         """
-        return None if self.evaluation.skips_partial else self.node.sharper(self.evaluation.ctx)
+        return None if self.evaluation.skips_partial else self.node._sharper(self.evaluation.ctx)
 
     def _no_number(self, alpha: Order, value: object) -> DomainError:
         """The error of a formula that gives no number at an order; `value` is what it gave."""
@@ -476,7 +476,7 @@ class OperationCurve(NodeCurve):
     def _has_curve_of_mechanism(self) -> bool:
         """Has this sample of rate 1 the curve of its mechanism? By a pinned theorem it has not."""
         by = self.evaluation.by
-        is_one_step = isinstance(self.node, Operation) and self.node.is_one_step()
+        is_one_step = isinstance(self.node, Operation) and self.node._is_one_step()
         return is_one_step and (by is None or not theorem_registry.named_about(by, self.node))
 
     def _values(self, alpha: Order) -> list[tuple[Theorem, Number]]:
@@ -546,7 +546,7 @@ class OperationCurve(NodeCurve):
         # Is it an upper bound by sums over the mechanism's curve at the whole orders up to α?
         over_orders = theorem.orders.whole and theorem.reads != "itself"
         sums = formula is theorem.bound and over_orders and theorem.kind is not Kind.LOWER
-        if rate is None or not sums or self.node.children[0].never_ends:
+        if rate is None or not sums or self.node.children[0]._never_ends:
             return lambda alpha: formula(ctx, read, alpha, **parameters)
 
         mechanism = self.evaluation.curve(self.node.children[0])
@@ -595,7 +595,7 @@ class OperationCurve(NodeCurve):
     def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
         """The claim about ε(α), and whether no value decides it: then it is remembered."""
         # Is it an order up to which ε is the hull of its values at whole orders?
-        is_hull = isinstance(alpha, int | Fraction) and alpha <= self.node.hull_up_to
+        is_hull = isinstance(alpha, int | Fraction) and alpha <= self.node._hull_up_to
         theorems = self.theorems(alpha)
         if throughout and any(theorem.partial for theorem in theorems):
             answering = theorem_registry.answering_always(theorems)
@@ -693,7 +693,7 @@ def in_fractions(m: Node, alpha: Order, goal: Kind, by: By) -> Fraction | None:
 
     A function of the user's is not called for it, and any error of a formula gives None.
     """
-    if any(isinstance(below, Mechanism) and below.is_of_user for below in m.walk()):
+    if any(isinstance(below, Mechanism) and below._is_of_user for below in m.walk()):
         return None
     ctx: Any = RationalArithmetic()  # logarithms and powers raise NoFractionError
     node = theorem_registry.theorem_node(m, by)
@@ -703,7 +703,7 @@ def in_fractions(m: Node, alpha: Order, goal: Kind, by: By) -> Fraction | None:
         elif alpha in (1, INFINITY):
             value = node.at_one(ctx) if alpha == 1 else node.at_infinity(ctx)
         else:
-            value = node.within(ctx, node.curve(ctx))(alpha)
+            value = node._within_orders(ctx, node.curve(ctx))(alpha)
     except (NoFractionError, SymacctError, ArithmeticError, TypeError, ValueError):
         return None
     return Fraction(value) if isinstance(value, int | Fraction) else None

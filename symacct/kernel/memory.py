@@ -169,9 +169,9 @@ class Interned:
 
     _fields: dict[str, Any]
     #: The name of the register of `HOMES` that a new record reads; empty for none.
-    reads_register: ClassVar[str] = ""
+    _reads_register: ClassVar[str] = ""
     #: The names of the constructor's arguments with their defaults (`Parameter.empty` for none).
-    constructor: ClassVar[dict[str, Any]] = {}
+    _constructor: ClassVar[dict[str, Any]] = {}
     _nodes: ClassVar[WeakValueDictionary[Any, Any]] = WeakValueDictionary()
     _kinds: ClassVar[dict[str, type[Any]]] = {}
 
@@ -192,7 +192,7 @@ class Interned:
                 )
             Interned._kinds[name] = cls
             parameters = list(inspect.signature(cls.__new__).parameters.values())[1:]
-            cls.constructor = {p.name: p.default for p in parameters}
+            cls._constructor = {p.name: p.default for p in parameters}
 
     @classmethod
     def _intern(cls, key: Hashable = None, /, **fields: object) -> Self:
@@ -201,8 +201,8 @@ class Interned:
         They are hashable, or there is a `key` that is equal for equal records. A lock is held while
         a record is made, in which `_settle` runs; so the register that it reads is opened before.
         """
-        if cls.reads_register:
-            HOMES[cls.reads_register].open()
+        if cls._reads_register:
+            HOMES[cls._reads_register].open()
         key = tuple(fields.values()) if key is None else key
         with _interning:
             record = Interned._nodes.get((cls, key))

@@ -136,37 +136,37 @@ class Node(Interned, NodeQuestions):
     claim: Claim
     depth: int
     #: The arguments that JSON leaves out where they are at their default, as older documents do.
-    json_optional: ClassVar[tuple[str, ...]] = ()
+    _json_optional: ClassVar[tuple[str, ...]] = ()
     #: The arguments of older documents that others have replaced, with what to write now.
-    json_former: ClassVar[Mapping[str, str]] = {}
+    _json_former: ClassVar[Mapping[str, str]] = {}
     #: The names of its other constructors, which a text may call as well.
-    makers: ClassVar[tuple[str, ...]] = ()
+    _makers: ClassVar[tuple[str, ...]] = ()
     #: Which pair of laws attains the curve, and in which direction.
     attained: AttainedBy = UNKNOWN
     #: The order up to which ε(α)/α is proved to be at most ε(1), and so is zCDP's ρ
     #: (docs/proofs/currencies.md, Lemma concentrated).
-    steepest_up_to: Order = 1
+    _steepest_up_to: Order = 1
     #: Does it hold only for the number of records that it states, so that no sample may change it?
-    counts_records: bool = False
+    _counts_records: bool = False
     #: The rate γ ∈ [0, 1] at which it draws records at random; None where it draws none.
     sampling_rate: Exact | None = None
     #: The order up to which the curve between whole orders is the lower convex hull of its CGF's
     #: values at these; 0 where it is none.
-    hull_up_to: Order = 0
+    _hull_up_to: Order = 0
     #: Is the curve proved finite at every order 1 <= α < ∞?
-    never_ends: bool = False
+    _never_ends: bool = False
     #: Is it 0-DP by its statement?
-    tells_nothing: bool = False
+    _tells_nothing: bool = False
     #: What it is called in a sentence: a noun phrase with the fields in their places, and with
     #: mathematics between dollar signs, as in "noise of $σ = {sigma}$". {steps:step} counts steps.
     words: str = ""
     #: What has to be true of the program that ran, in sentences with the fields in their places,
-    #: as in "at most {steps} steps"; `premises_for` says what depends on the neighbours.
+    #: as in "at most {steps} steps"; `_premises_for` says what depends on the neighbours.
     premises: tuple[str, ...] = ()
     #: Are the premises about which records take part? `PostProcess(premise=)` replaces such ones.
-    says_who_takes_part: bool = False
+    _says_who_takes_part: bool = False
     #: The noun for what its author stated for an open relation: its parameters, or its laws.
-    stated_by: str = "parameters"
+    _stated_by: str = "parameters"
 
     def _settle(self, fields: dict[str, Any]) -> None:
         """Sets the fields, the depth and the claim of a new node.
@@ -177,7 +177,7 @@ class Node(Interned, NodeQuestions):
         hidden = {name for name in fields if hasattr(type(self), name)} - {"adjacency"}
         self.__dict__.update({k: v for k, v in fields.items() if k not in hidden})
         if "adjacency" in fields:  # an operation is about the relation that is given
-            self.__dict__["fixed_adjacency"] = fields["adjacency"]
+            self.__dict__["_fixed_adjacency"] = fields["adjacency"]
         depth = 1 + max((child.depth for child in self.children), default=0)
         limits.check("depth", depth, f"{type(self).__name__}, nesting depth")
         self.__dict__["depth"] = depth
@@ -193,10 +193,10 @@ class Node(Interned, NodeQuestions):
         return tuple(value for value in self._fields.values() if isinstance(value, Node))
 
     #: Does the formula of its curve hold at every order 1 < α < ∞?
-    has_one_formula: bool = False
+    _has_one_formula: bool = False
 
     @property
-    def has_formula(self) -> bool:
+    def _has_formula(self) -> bool:
         """Can its own curve be written down? A Python function of the user's may not."""
         return True
 
@@ -218,20 +218,20 @@ class Node(Interned, NodeQuestions):
         """
         return self.claim.adjacency
 
-    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+    def _premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The premises for neighbours of this relation."""
         return self.premises
 
-    def premises_in_sample(self, relation: Relation) -> tuple[str, ...]:
+    def _premises_in_sample(self, relation: Relation) -> tuple[str, ...]:
         """The premises where it is run on a sample, and read for neighbours of this relation."""
-        return self.premises_for(relation)
+        return self._premises_for(relation)
 
-    def word_fields(self) -> Mapping[str, Any]:
+    def _word_fields(self) -> Mapping[str, Any]:
         """The values in the places of `words`: the fields, in words of their own where needed."""
         return self.fields()
 
     @property
-    def is_local(self) -> bool:
+    def _is_local(self) -> bool:
         """Is all that is run randomized response, by which each person hides an answer?"""
         return False
 
@@ -282,10 +282,10 @@ class Node(Interned, NodeQuestions):
     @cached_property
     def free_symbols(self) -> frozenset[sympy.Symbol]:
         """The SymPy symbols left open in any parameter below."""
-        symbols = [value.free_symbols for value in self.symbolic_parameters()]
+        symbols = [value.free_symbols for value in self._symbolic_parameters()]
         return frozenset().union(*symbols, *(child.free_symbols for child in self.children))
 
-    def symbolic_parameters(self) -> list[sympy.Expr]:
+    def _symbolic_parameters(self) -> list[sympy.Expr]:
         """The parameters kept as SymPy expressions."""
         return [v for v in self._fields.values() if isinstance(v, sympy.Expr)]
 
@@ -311,7 +311,7 @@ class Node(Interned, NodeQuestions):
             )
         done: dict[Node, Node] = {}
         for node in self.walk():
-            done[node] = node.rebuild(done, lambda x: replaced(x, table))
+            done[node] = node._rebuild(done, lambda x: replaced(x, table))
         return done[self]
 
     def _symbols_named(self, name: object) -> list[sympy.Symbol]:
@@ -328,7 +328,7 @@ class Node(Interned, NodeQuestions):
             )
         return symbols
 
-    def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
+    def _rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
         """A copy with other children, one for each in `nodes`, and other symbolic parameters.
 
         `replace` gives the exact value of each expression.
@@ -350,13 +350,13 @@ class Node(Interned, NodeQuestions):
         return self, ""
 
     @property
-    def rewritten(self) -> Node:
+    def _rewritten(self) -> Node:
         """A node with the same curve about which more is proved; the node itself for none."""
         return self._same_curve[0] or self
 
     @property
-    def rewrites(self) -> tuple[str, ...]:
-        """The reasons in words why the node has the curve of `rewritten`."""
+    def _rewrites(self) -> tuple[str, ...]:
+        """The reasons in words why the node has the curve of `_rewritten`."""
         return self._same_curve[1]
 
     @cached_property
@@ -367,7 +367,7 @@ class Node(Interned, NodeQuestions):
         """
         parts = {child: child._same_curve[0] or child for child in self.children}
         is_changed = any(rewritten_child is not child for child, rewritten_child in parts.items())
-        node = self.rebuild(parts, lambda x: x) if is_changed else self
+        node = self._rebuild(parts, lambda x: x) if is_changed else self
         rewritten, why = node._of_same_curve()
         reasons = dict.fromkeys(chain(*(child._same_curve[1] for child in self.children), [why]))
         return None if rewritten is self else rewritten, tuple(filter(None, reasons))
@@ -588,7 +588,7 @@ class Mechanism(Node):
     #: Does a value of the curve cost no more than a few elementary functions? This only steers.
     is_cheap = False
     #: Is the curve a user's, whose values are checked?
-    is_of_user = False
+    _is_of_user = False
     #: The curve is finite below this order, at it if `is_finite_there`, and ∞ beyond, where neither
     #: `curve` nor `excess` is asked. An exact number, or a SymPy expression if it is irrational.
     finite_up_to: Exact | float = INFINITY
@@ -604,7 +604,7 @@ class Mechanism(Node):
             return
         classes = _classes_of_curve(cls)
         stated: dict[str, Any] = {
-            n: True for base in classes for n in (*base.constructor, *base.__dict__)
+            n: True for base in classes for n in (*base._constructor, *base.__dict__)
         }
         needed = _statements_needed(cls, classes)
         if "__new__" in cls.__dict__:
@@ -626,7 +626,7 @@ class Mechanism(Node):
 
         A class gives this, or `excess` instead. It is not asked where `finite_up_to` says ∞.
         """
-        excess = self.excess_in(ctx)
+        excess = self._excess_in(ctx)
         if excess is None:
             raise NotImplementedError(f"{type(self).__name__} has neither curve nor excess")
         return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
@@ -639,26 +639,26 @@ class Mechanism(Node):
         """The excess by a formula in which nothing cancels, for arithmetics that round; or None."""
         return self.excess(ctx)
 
-    def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
+    def _sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         """α ↦ a bound in numbers, without a formula, that is smaller than the curve at some orders.
 
         It raises LimitError or PrecisionError at an order where it has no value.
         """
         return None
 
-    def excess_in(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
+    def _excess_in(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         """The excess in the form for the arithmetic: the stable one where it rounds; or None."""
         return self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
 
     def excesses(self, ctx: Arithmetic) -> Iterator[Number]:
         """The excess at 2, 3, … in turn, by its own formula or by that of the curve."""
-        direct = self.excess_in(ctx)
+        direct = self._excess_in(ctx)
         if direct is None:
             curve = self.curve(ctx)
             direct = lambda l: ctx.expm1((l - 1) * curve(l))  # noqa: E731
-        return map(self.within(ctx, direct), count(2))
+        return map(self._within_orders(ctx, direct), count(2))
 
-    def is_finite_at(self, alpha: Order) -> Any:
+    def _is_finite_at(self, alpha: Order) -> Any:
         """Is the curve finite at α, as `finite_up_to` states?
 
         With free symbols the answer is SymPy's condition on them. DomainError for a float as the
@@ -676,7 +676,7 @@ class Mechanism(Node):
             alpha, end = expression(alpha), expression(end)
         return alpha <= end if self.is_finite_there else alpha < end
 
-    def within(
+    def _within_orders(
         self, ctx: Arithmetic, of_order: Callable[[Order], Number]
     ) -> Callable[[Order], Number]:
         """The function of the order, but ∞ where the curve is stated to be infinite.
@@ -687,7 +687,7 @@ class Mechanism(Node):
             return of_order
 
         def value(alpha: Order) -> Number:
-            beyond = self.is_finite_at(alpha) in (False, sympy.false)
+            beyond = self._is_finite_at(alpha) in (False, sympy.false)
             return ctx.number(INFINITY) if beyond else of_order(alpha)
 
         return order_by_order(ctx, value)

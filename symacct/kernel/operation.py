@@ -39,53 +39,53 @@ TYPICAL_ORDER = 2
 class Operation(Node):
     """A node made of other nodes, whose claim the theorems about it give."""
 
-    reads_register = "theorems"
+    _reads_register = "theorems"
     #: The neighbouring relation of the operation's own curve: that of its parameter `adjacency`, or
     #: what the class states; `EITHER` where it fixes none.
-    fixed_adjacency: Adjacency = EITHER
+    _fixed_adjacency: Adjacency = EITHER
     #: The neighbouring relation for which it reads its mechanism's curve; `EITHER` for any.
-    read_adjacency: Adjacency = EITHER
+    _read_adjacency: Adjacency = EITHER
 
     @property
-    def theorem_adjacency(self) -> Adjacency:
+    def _theorem_adjacency(self) -> Adjacency:
         """The relation whose theorems are about its laws: its own, unless it has those of another.
 
         What is proved of the other relation is then claimed for its own.
         """
-        return self.fixed_adjacency
+        return self._fixed_adjacency
 
     #: How it draws records at random, in few words; empty where it draws none.
-    drawing: str = ""
+    _drawing: str = ""
     #: Does the mechanism below run on another number of records than there are?
-    changes_size: bool = False
+    _changes_size: bool = False
     #: Does the mechanism below run? It does not where it only has the same privacy loss.
-    is_run_below: bool = True
+    _is_run_below: bool = True
 
-    def is_one_step(self) -> bool:
+    def _is_one_step(self) -> bool:
         """Are the operation's laws on neighbours made of the mechanism's laws on neighbours?
 
         A theorem that leaves the relation open is about such operations.
         """
         return True
 
-    def carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
+    def _carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
         """The premises, claims about curves it reads, as claims for the relation of the result.
 
         AdjacencyError, about `what`, where one is for another relation than the operation reads.
         """
-        if self.fixed_adjacency == self.read_adjacency:
+        if self._fixed_adjacency == self._read_adjacency:
             return list(premises)
-        what = f"{what}, which reads the mechanism for {self.read_adjacency} neighbours"
+        what = f"{what}, which reads the mechanism for {self._read_adjacency} neighbours"
         read = [
-            narrowed_claim(premise, premise.adjacency.meet(self.read_adjacency, what))
+            narrowed_claim(premise, premise.adjacency.meet(self._read_adjacency, what))
             for premise in premises
         ]
-        return [replace(premise, adjacency=self.fixed_adjacency) for premise in read]
+        return [replace(premise, adjacency=self._fixed_adjacency) for premise in read]
 
     def _refuse_other_sizes(self) -> None:
         """DomainError where the parts hold for different numbers of records."""
-        changed = self._below if self.changes_size else ()
-        counting = next((node for node in changed if node.counts_records), None)
+        changed = self._below if self._changes_size else ()
+        counting = next((node for node in changed if node._counts_records), None)
         if counting is not None:
             raise DomainError(
                 f"{type(self).__name__}: found {echo(counting)}, which is stated for a given "
@@ -107,7 +107,7 @@ class Operation(Node):
         parts are for different numbers of records, and the errors of `bounding` where nothing is
         proved.
         """
-        rewritten = self.rewritten
+        rewritten = self._rewritten
         if rewritten is not self:
             return rewritten.claim
         self._refuse_other_sizes()
@@ -117,8 +117,8 @@ class Operation(Node):
         theorem = answering_always(bounding(self, TYPICAL_ORDER, goal))
         claim = theorem.infer(self, premises, TYPICAL_ORDER)
         adjacency = claim.adjacency
-        if self.fixed_adjacency is not EITHER:
-            adjacency = adjacency.meet(self.fixed_adjacency, type(self).__name__)
+        if self._fixed_adjacency is not EITHER:
+            adjacency = adjacency.meet(self._fixed_adjacency, type(self).__name__)
         return replace(claim, adjacency=adjacency, orders=ALL_ORDERS)
 
 
@@ -146,7 +146,7 @@ class Compose(Operation):
     """
 
     terms: Mapping[Node, Count]
-    has_one_formula = True
+    _has_one_formula = True
 
     def __new__(cls, *parts: Node | Mapping[Node, Numeric] | Iterable[Node]) -> Node:  # type: ignore[misc]
         counts: dict[Node, Count] = {}
@@ -180,16 +180,16 @@ class Compose(Operation):
         return self.terms
 
     @property
-    def is_local(self) -> bool:
+    def _is_local(self) -> bool:
         """Is every part randomized response, by which each person hides an answer?"""
-        return bool(self.terms) and all(part.is_local for part in self.terms)
+        return bool(self.terms) and all(part._is_local for part in self.terms)
 
     @property
     def runs(self) -> Count:
         """The number of runs of all parts together."""
         return sum(self.terms.values())
 
-    def symbolic_parameters(self) -> list[sympy.Expr]:
+    def _symbolic_parameters(self) -> list[sympy.Expr]:
         """The counts that have a free symbol."""
         return [count for count in self.terms.values() if isinstance(count, sympy.Expr)]
 
@@ -199,16 +199,16 @@ class Compose(Operation):
         return together(part.attained for part in self.terms)
 
     @property
-    def steepest_up_to(self) -> Order:  # type: ignore[override]
+    def _steepest_up_to(self) -> Order:  # type: ignore[override]
         """The smallest one of the parts: as long as ε_i(α) <= αε_i(1) for all i, so is the sum."""
-        return min((part.steepest_up_to for part in self.terms), default=INFINITY)
+        return min((part._steepest_up_to for part in self.terms), default=INFINITY)
 
     @property
     def convex(self) -> bool:
         """Is the bound's CGF convex in the order, as sums of convex ones are?"""
         return all(part.convex for part in self.terms)
 
-    def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
+    def _rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
         """The composition of other nodes in the place of its parts, with counts by `replace`."""
         counts: dict[Node, Count] = {}
         for part, count in self.terms.items():

@@ -361,7 +361,7 @@ class Theorem:
         if not is_of_operation(self, node):
             return f"{self.name} is about {self.about}, got {type(node).__name__}"
         if not holds_for_relation(self, node):
-            relation = node.fixed_adjacency  # type: ignore[attr-defined]
+            relation = node._fixed_adjacency  # type: ignore[attr-defined]
             return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
         if alpha not in self.orders:
             return order_finding(self, alpha)
@@ -413,10 +413,10 @@ class Theorem:
         """
         subject = f"{self.name} on {type(node).__name__}"
         if self.reads != "itself":
-            premises = node.carried(premises, subject)  # type: ignore[attr-defined]
+            premises = node._carried(premises, subject)  # type: ignore[attr-defined]
         adjacency = self.adjacency
-        if adjacency == node.theorem_adjacency:  # type: ignore[attr-defined]
-            adjacency = node.fixed_adjacency  # type: ignore[attr-defined]
+        if adjacency == node._theorem_adjacency:  # type: ignore[attr-defined]
+            adjacency = node._fixed_adjacency  # type: ignore[attr-defined]
         own_claim = replace(self.claim, kind=self.kind_for(node, alpha), adjacency=adjacency)
         claim = infer(subject, own_claim, premises, self.monotone)
         # A refuted statement bounds nothing, whatever kind it states.
@@ -662,7 +662,7 @@ def is_of_operation(theorem: Theorem, node: Node) -> bool:
 
     A theorem about a class holds for the objects of its subclasses. The author of a subclass claims
     that it does what its parent does with the same fields. If it does something else, or overrides
-    `parameters`, `children` or `fixed_adjacency`, the parent's theorems are its author's claim. An
+    `parameters`, `children` or `_fixed_adjacency`, the parent's theorems are its author's claim. An
     operation for which they do not hold is derived from `Operation`.
     """
     return bool(theorem.classes & full_names(type(node).__mro__))
@@ -680,8 +680,8 @@ def holds_for_relation(theorem: Theorem, node: Any) -> bool:
     node's own curve. An operation that has the laws of another relation has its theorems too.
     """
     if theorem.adjacency.relation is Relation.EITHER:
-        return theorem.reads == "itself" or bool(node.is_one_step())
-    own = node.fixed_adjacency.relation, node.theorem_adjacency.relation
+        return theorem.reads == "itself" or bool(node._is_one_step())
+    own = node._fixed_adjacency.relation, node._theorem_adjacency.relation
     return own[0] is Relation.EITHER or theorem.adjacency.relation in own
 
 
@@ -821,7 +821,7 @@ def theorem_node(node: Node, by: By) -> Node:
 
     It is the node itself where pinned theorems are about parts of it, and one holds for each.
     """
-    rewritten = node.rewritten
+    rewritten = node._rewritten
     if by is None or rewritten is node:
         return rewritten
     pinned = [(below, named_about(by, below)) for below in node.walk()]

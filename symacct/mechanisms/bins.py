@@ -87,9 +87,9 @@ class BallsInBins(Mechanism):
     epochs: int
     adjacency: Adjacency
     kind = Kind.UPPER
-    says_who_takes_part = True
-    drawing = "each record drawing its batch independently and in secret"
-    steepest_up_to = INFINITY
+    _says_who_takes_part = True
+    _drawing = "each record drawing its batch independently and in secret"
+    _steepest_up_to = INFINITY
     words = (
         "the matrix mechanism (strategy {strategy}, $σ = {sigma}$) over {epochs:epoch} of "
         "{bins:step}, with each record in one step of each, at one place that it draws "
@@ -121,7 +121,7 @@ class BallsInBins(Mechanism):
             adjacency=relation,
         )
 
-    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+    def _premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The unit of σ, how a record draws its place, and what may not depend on outputs."""
         own = self.adjacency.relation
         drawn = [] if self.bins == 1 else [_DRAWN]
@@ -174,7 +174,7 @@ class BallsInBins(Mechanism):
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(INFINITY)
 
-    def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
+    def _sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         """The larger of what removing and adding cost, in balls and mpmath; None elsewhere.
 
         None also for one place and for symbols. LimitError above the last order that is summed.

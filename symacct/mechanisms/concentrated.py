@@ -29,7 +29,7 @@ class ZCDP(Mechanism):
     adjacency: Adjacency
     kind = Kind.UPPER
     convex = True  # K(λ) = λξ + λ(λ+1)ρ
-    steepest_up_to = INFINITY  # ξ/α + ρ
+    _steepest_up_to = INFINITY  # ξ/α + ρ
     asked = AskedValues(
         called="zCDP",
         parameters=("rho", "xi"),
@@ -45,7 +45,7 @@ class ZCDP(Mechanism):
         is_scale=False,
     )
     words = "a zero-concentrated differentially private mechanism ($ρ = {rho}$, $ξ = {xi}$)"
-    has_one_formula = True
+    _has_one_formula = True
     source = BS16.at("Definition 1.1")
     premises = (STATED_OF_IT,)
 
@@ -92,7 +92,7 @@ class TCDP(Mechanism):
     convex = True  # K(λ) = λ(λ+1)ρ below ω − 1, ∞ from there on
 
     @property
-    def steepest_up_to(self) -> Order:  # type: ignore[override]
+    def _steepest_up_to(self) -> Order:  # type: ignore[override]
         return self.omega
 
     @property

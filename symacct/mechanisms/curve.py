@@ -76,7 +76,7 @@ class Curve(Mechanism):
     0.160
     """
 
-    is_of_user = True
+    _is_of_user = True
 
     f: Any  # an expression in alpha, or a function
     kind: Kind
@@ -114,7 +114,7 @@ class Curve(Mechanism):
     @property
     def words(self) -> str:  # type: ignore[override]
         """A noun phrase that shows the formula, where there is one."""
-        stated = "$ε(α) = {f}$" if self.is_formula else "a Python function"
+        stated = "$ε(α) = {f}$" if self._is_formula else "a Python function"
         return f"a mechanism whose Rényi curve was stated by the authors as {stated}"
 
     @property
@@ -125,26 +125,29 @@ class Curve(Mechanism):
     def _infer(self) -> Claim:
         """The claim of the kind and the adjacency that were stated, without a proof of ours."""
         return Claim(
-            self.kind, self.adjacency, sources=(self.source,), certified=not self.is_mpmath_callable
+            self.kind,
+            self.adjacency,
+            sources=(self.source,),
+            certified=not self._is_mpmath_callable,
         )
 
     @property
-    def is_formula(self) -> bool:
+    def _is_formula(self) -> bool:
         """Was the curve given as a SymPy expression?"""
         return isinstance(self.f, sympy.Expr)
 
     @property
-    def has_one_formula(self) -> bool:  # type: ignore[override]
-        return self.is_formula
+    def _has_one_formula(self) -> bool:  # type: ignore[override]
+        return self._is_formula
 
     @property
-    def has_formula(self) -> bool:
+    def _has_formula(self) -> bool:
         """Has the curve a SymPy expression? A function of (ctx, alpha) is tried at a symbol.
 
         It has none if it decides by numbers, or calls functions outside of ctx.
         """
-        if self.is_formula or self.is_mpmath_callable:
-            return self.is_formula
+        if self._is_formula or self._is_mpmath_callable:
+            return self._is_formula
         whole = sympy.Symbol(symbols.alpha.name, positive=True, integer=True)
         try:
             value = self.curve(SymbolicArithmetic())(whole)
@@ -153,15 +156,15 @@ class Curve(Mechanism):
         return isinstance(value, sympy.Expr)
 
     @property
-    def is_mpmath_callable(self) -> bool:
+    def _is_mpmath_callable(self) -> bool:
         """Was the curve given as an mpmath function of alpha alone, which nothing certifies?"""
-        return not self.is_formula and _arity(self.f) == 1
+        return not self._is_formula and _arity(self.f) == 1
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ the stated formula, or the value of the stated function in the arithmetic."""
-        if self.is_formula:
+        if self._is_formula:
             return lambda alpha: self._formula_at(ctx, ctx.number(alpha))
-        if self.is_mpmath_callable:
+        if self._is_mpmath_callable:
             return lambda alpha: _trusted(ctx, self.f, alpha)
         return lambda alpha: _in_arithmetic(ctx, self.f(ctx, ctx.number(alpha)), alpha)
 

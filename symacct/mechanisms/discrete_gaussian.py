@@ -62,7 +62,7 @@ class DiscreteGaussian(LatticeNoise):
     sensitivity: int
     kind = Kind.EXACT
     attained = SWAPPED  # k ↦ Δ − k swaps the two laws
-    steepest_up_to = INFINITY
+    _steepest_up_to = INFINITY
     asked = AskedValues(
         called="discrete Gaussian noise",
         parameters=("sigma",),

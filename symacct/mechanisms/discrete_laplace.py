@@ -38,7 +38,7 @@ class DiscreteLaplace(IntegerNoise):
     sensitivity: int
     kind = Kind.EXACT
     attained = SWAPPED  # k ↦ Δ − k swaps the two laws
-    steepest_up_to = INFINITY
+    _steepest_up_to = INFINITY
     asked = AskedValues(
         called="discrete Laplace noise",
         parameters=("b",),

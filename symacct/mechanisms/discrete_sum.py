@@ -77,7 +77,7 @@ class DiscreteGaussianSum(Mechanism):
         "norm",
         "all {parties} parties add noise of their own, on each of two neighbouring datasets",
     )
-    steepest_up_to = INFINITY  # of the bound: every one of the three falls when divided by α
+    _steepest_up_to = INFINITY  # of the bound: every one of the three falls when divided by α
     source = KLS21.at(
         "Proposition 14; "
         "SYMACCT, docs/proofs/mechanisms.md, one-party, added-spread and three-pairs"
@@ -136,7 +136,7 @@ class DiscreteGaussianSum(Mechanism):
         """∞: the loss has no bound."""
         return ctx.number(INFINITY)
 
-    def of_one_number(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+    def _of_one_number(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ D_α of the law of the sum from that law moved by ⌊Δ⌋, the worst move, α >= 1.
 
         Exact, for d = 1; DomainError for a sensitivity with free symbols.
@@ -156,7 +156,7 @@ class DiscreteGaussianSum(Mechanism):
         curve = noise.curve(ctx)
         return lambda alpha: noise.at_one(ctx) if alpha == 1 else curve(alpha)
 
-    def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
+    def _sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         """The exact curve of one number, d = 1, if it has no symbols; None for others.
 
         None also for the sum of several parties unless it is narrow, σ√n < 100, and near one
@@ -165,7 +165,7 @@ class DiscreteGaussianSum(Mechanism):
         """
         if self.dimension > 1 or self.free_symbols:
             return None
-        exact, width = self.of_one_number(ctx), BALL.number(self.sigma) * arb(self.parties).sqrt()
+        exact, width = self._of_one_number(ctx), BALL.number(self.sigma) * arb(self.parties).sqrt()
         if self.parties == 1:
             return exact
         near_one_number = self.log_spread(BALL) < _MOST_CURVE_SPREAD_NATS

@@ -73,7 +73,7 @@ class ExponentialFamily(Mechanism):
             *((*made, within) if made else ()),
         )
 
-    makers = ("over_radii",)
+    _makers = ("over_radii",)
 
     def __new__(
         cls,

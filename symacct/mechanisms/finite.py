@@ -46,13 +46,13 @@ class FiniteMechanism(Mechanism):
     laws: tuple[tuple[Fraction, ...], ...]
     adjacency: Adjacency
     kind = Kind.EXACT
-    stated_by = "laws"
+    _stated_by = "laws"
     words = (
         "a mechanism whose answer is drawn with one of these lists of probabilities, which "
         "the data choose: {laws}"
     )
     source = VEH14.at("Definition 2")
-    makers = ("randomized_response", "exponential", "permute_and_flip")
+    _makers = ("randomized_response", "exponential", "permute_and_flip")
     premises = ("on every dataset the answer has one of the laws listed",)
 
     def __new__(
@@ -120,14 +120,14 @@ class FiniteMechanism(Mechanism):
         return FinitePairs(self.pairs, self.laws)
 
     @cached_property
-    def swap_symmetric(self) -> bool:
+    def _swap_symmetric(self) -> bool:
         """Have all ordered pairs the same masses up to the order of outcomes?"""
         return len(self.pairs) == 1
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
         """Any two of the laws, in either order; one pair where a symmetry swaps it."""
-        return SWAPPED if self.swap_symmetric else ANY_OF_SEVERAL
+        return SWAPPED if self._swap_symmetric else ANY_OF_SEVERAL
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ the largest D_α over the pairs of laws"""

@@ -46,15 +46,15 @@ class Gaussian(Mechanism):
     )
     noise_scale = "sigma"
     words = "the Gaussian mechanism ($σ = {sigma}$, sensitivity {sensitivity})"
-    has_one_formula = True
+    _has_one_formula = True
     source = MIR17.at("Table II")
     premises: tuple[str, ...] = (
         "one record changes the query by no more than its sensitivity, in the Euclidean norm",
     )
     kind = Kind.EXACT
-    is_cheap = never_ends = True
+    is_cheap = _never_ends = True
     attained = SWAPPED  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
-    steepest_up_to = INFINITY
+    _steepest_up_to = INFINITY
     #: Is all of the query fixed beforehand? Else what a record moves may follow what came before:
     #: a subclass that writes something of its own and does not say so is not.
     is_one_query = True
@@ -156,7 +156,7 @@ class ComputedGaussian(Gaussian):
     attained = SWAPPED  # as of any Gaussian
 
     @property
-    def squared_sensitivity(self) -> tuple[Fraction, bool]:
+    def _squared_sensitivity(self) -> tuple[Fraction, bool]:
         """An upper bound of Δ² in the unit of σ, and whether some neighbours attain it.
 
         If none is known to, the curve's kind is UPPER.
@@ -166,13 +166,13 @@ class ComputedGaussian(Gaussian):
     @property
     def sensitivity(self) -> Exact:  # type: ignore[override]
         """Δ, a fraction wherever it is one."""
-        root = sympy.sqrt(expression(self.squared_sensitivity[0]))
+        root = sympy.sqrt(expression(self._squared_sensitivity[0]))
         return Fraction(int(root.p), int(root.q)) if isinstance(root, sympy.Rational) else root
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]
-        return Kind.EXACT if self.squared_sensitivity[1] else Kind.UPPER
+        return Kind.EXACT if self._squared_sensitivity[1] else Kind.UPPER
 
-    def symbolic_parameters(self) -> list[sympy.Expr]:
+    def _symbolic_parameters(self) -> list[sympy.Expr]:
         """σ and Δ, those that are no fractions; other parameters do not enter the pair."""
         return [x for x in (self.sigma, self.sensitivity) if isinstance(x, sympy.Expr)]

@@ -82,7 +82,7 @@ class NoisyDescent(ComputedGaussian):
             diameter=_diameter(diameter),
         )
 
-    says_who_takes_part = True
+    _says_who_takes_part = True
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -94,7 +94,7 @@ class NoisyDescent(ComputedGaussian):
         return (*_OF_A_STEP, _EVERY_STEP, *([projected] if bounded else []))
 
     @cached_property
-    def squared_sensitivity(self) -> tuple[Fraction, bool]:
+    def _squared_sensitivity(self) -> tuple[Fraction, bool]:
         """An upper bound of Δ², attained where it is exact and the set has no diameter."""
         c, (low, high) = self.contraction, power(self.contraction, self.steps)
         free = _moved(c, self.steps, Fraction(0))
@@ -141,10 +141,10 @@ class NoisyPass(ComputedGaussian):
         *_OF_A_STEP,
         "one record moves the value of its step by at most 1, the unit of σ, and no other step",
     )
-    says_who_takes_part = True
+    _says_who_takes_part = True
 
     @property
-    def squared_sensitivity(self) -> tuple[Fraction, bool]:
+    def _squared_sensitivity(self) -> tuple[Fraction, bool]:
         """An upper bound of Δ² of the last iterate's move, attained where c^{m−1} is exact."""
         c, (low, high) = self.contraction, power(self.contraction, self.steps - 1)
         square = Fraction(1, self.steps) if c == 1 else high**2 / _squares(c, c * high)

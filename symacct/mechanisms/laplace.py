@@ -19,9 +19,9 @@ class LaplacePair(Mechanism):
     """A curve attained by two Laplace laws `pure` scales apart, which is their ε(∞)."""
 
     kind = Kind.EXACT
-    is_cheap = never_ends = True
+    is_cheap = _never_ends = True
     attained = SWAPPED  # z ↦ Δ − z swaps the two Laplace laws
-    steepest_up_to = INFINITY
+    _steepest_up_to = INFINITY
 
     @property
     def pure(self) -> Exact:

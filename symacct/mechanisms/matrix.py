@@ -212,13 +212,13 @@ class MatrixMechanism(ComputedGaussian):
             separation=whole(separation, "MatrixMechanism, separation", least=1),
         )
 
-    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+    def _premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The unit of σ; and if C is not lower triangular, that the steps are fixed beforehand."""
         is_lower = not any(x for i, row in enumerate(self.strategy) for x in row[i + 1 :])
         return (UNIT_OF[relation], *([] if is_lower else [FIXED]))
 
     @cached_property
-    def squared_sensitivity(self) -> tuple[Fraction, bool]:
+    def _squared_sensitivity(self) -> tuple[Fraction, bool]:
         """Δ² of CX, and whether it is attained; else an upper bound."""
         return squared_sensitivity(self.strategy, self.participations, self.separation)
 
@@ -264,12 +264,12 @@ class TreeAggregation(ComputedGaussian):
             steps=whole(steps, "TreeAggregation, steps", least=1),
         )
 
-    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+    def _premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The unit of σ."""
         return (UNIT_OF[relation],)
 
     @property
-    def squared_sensitivity(self) -> tuple[Fraction, bool]:
+    def _squared_sensitivity(self) -> tuple[Fraction, bool]:
         """⌈log₂(n+1)⌉, how many nodes of the tree the first step is in, attained."""
         return Fraction(self.steps.bit_length()), True
 

@@ -469,9 +469,9 @@ class DistributionPair(Mechanism):
     #: The law of the dataset with the record, in every run: "P", or "either".
     with_record: str
     records: int | None
-    json_optional: ClassVar[tuple[str, ...]] = ("with_record", "records")
+    _json_optional: ClassVar[tuple[str, ...]] = ("with_record", "records")
     kind = Kind.EXACT
-    stated_by = "laws"
+    _stated_by = "laws"
 
     @property
     def words(self) -> str:  # type: ignore[override]
@@ -490,7 +490,7 @@ class DistributionPair(Mechanism):
         """Which dataset has which law, and for which number of records."""
         sized = ("the larger of two neighbouring datasets has {records} records",)
         laws = _WITH_RECORD if self.with_record == "P" else _IN_ANY_ORDER
-        return (laws, *(sized if self.counts_records else ()))
+        return (laws, *(sized if self._counts_records else ()))
 
     def __new__(
         cls,
@@ -532,7 +532,7 @@ class DistributionPair(Mechanism):
         )
 
     @property
-    def counts_records(self) -> bool:  # type: ignore[override]
+    def _counts_records(self) -> bool:  # type: ignore[override]
         """Does the pair hold for `records` records alone, so that nothing may sample above it?"""
         return self.records is not None
 
@@ -549,7 +549,7 @@ class DistributionPair(Mechanism):
         return VEH14.at("Definition 2")
 
     @property
-    def never_ends(self) -> bool:  # type: ignore[override]
+    def _never_ends(self) -> bool:  # type: ignore[override]
         """Is the curve proved finite at every order, as for normal mixtures of one variance?"""
         return self.masses is None and Overlap(self.P, self.Q).normal_parts is not None
 
@@ -581,7 +581,7 @@ class DistributionPair(Mechanism):
         return TwoDensities(overlap, either_way=len(self.roles) > 1)
 
     @cached_property
-    def swap_symmetric(self) -> bool:
+    def _swap_symmetric(self) -> bool:
         """Is an involution known that swaps P and Q, so that both directions have one curve?
 
         False where none is found, though one may exist.
@@ -595,7 +595,7 @@ class DistributionPair(Mechanism):
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
         """Either way round, unless P is stated to have the record or a symmetry swaps the laws."""
-        if self.swap_symmetric:
+        if self._swap_symmetric:
             return SWAPPED
         return LARGER if self.with_record == "P" else ANY_OF_SEVERAL
 
@@ -634,7 +634,7 @@ class DistributionPair(Mechanism):
 
     def _directions(self, ctx: Arithmetic) -> list[Direction]:
         """The directions whose larger value is the curve: one where a symmetry swaps the laws."""
-        both = (False,) if self.swap_symmetric else (False, True)
+        both = (False,) if self._swap_symmetric else (False, True)
         directions = [self.direction(reverse) for reverse in both]
         if self.masses is None and isinstance(ctx, Float64Arithmetic):
             return [RoundedDirection(direction) for direction in directions]
@@ -672,7 +672,7 @@ class DistributionPair(Mechanism):
 
         It is one pair where `with_record` states it, or a symmetry swaps the laws.
         """
-        is_one = self.with_record == "P" or self.swap_symmetric
+        is_one = self.with_record == "P" or self._swap_symmetric
         return (self,) if is_one else (self, self.swapped())
 
     def sampled(self, gamma: Number) -> DistributionPair:

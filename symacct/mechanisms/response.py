@@ -48,7 +48,7 @@ class ResponsePair(Mechanism):
     kind = Kind.EXACT
     is_cheap = True
     attained = SWAPPED  # swapping the two answers swaps the two laws
-    steepest_up_to = INFINITY
+    _steepest_up_to = INFINITY
 
     @property
     def neighbours(self) -> ResponseLaws:
@@ -117,20 +117,20 @@ class RandomizedResponse(ResponsePair):
     )
     words = "randomized response (the true answer with probability {p})"
     source = MIR17.at("Table II")
-    makers = ("of_epsilon",)
+    _makers = ("of_epsilon",)
     premises = ("a person gives one answer in each response",)
 
-    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+    def _premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The two laws are those of two values: a person who is absent has none."""
         may_be_absent = relation in (Relation.ADD_REMOVE, Relation.ZERO_OUT)
         return self.premises + ((OF_ABSENT,) if may_be_absent else ())
 
-    def premises_in_sample(self, relation: Relation) -> tuple[str, ...]:
+    def _premises_in_sample(self, relation: Relation) -> tuple[str, ...]:
         """A person outside of the sample has no value, whichever the neighbours are."""
         return (*self.premises, OF_OUTSIDE)
 
     @property
-    def is_local(self) -> bool:
+    def _is_local(self) -> bool:
         """True: each person's own answer is randomized."""
         return True
 
@@ -270,7 +270,7 @@ class PureDP(ResponsePair):
         return AnyPure(self.pure)
 
     @property
-    def tells_nothing(self) -> bool:  # type: ignore[override]
+    def _tells_nothing(self) -> bool:  # type: ignore[override]
         """Is ε₀ = 0? It is, of what is left of a mechanism that tells something only by failing."""
         return self.pure == 0
 

@@ -44,7 +44,7 @@ class ExponentialMechanism(Mechanism):
     attained = ANY_OF_SEVERAL  # how the two losses lie about 0 depends on the order
     words = "the exponential mechanism ($ε = {epsilon}$)"
     source = DDR20.at("bounded range; SYMACCT, docs/proofs/selection.md, bounded-range-curve")
-    makers = ("of_noise",)
+    _makers = ("of_noise",)
     premises = (
         "one record changes each score by no more than the sensitivity that ε is stated for",
         CHOSEN_ALONE,
@@ -157,7 +157,7 @@ class PermuteAndFlip(LaplacePair):
     kind = Kind.UPPER
     words = "the permute-and-flip mechanism ($ε = {epsilon}$)"
     source = MS20.at("permute-and-flip; SYMACCT, docs/proofs/selection.md, hazard-rate")
-    makers = ("of_noise",)
+    _makers = ("of_noise",)
     premises = (
         "one record changes each score by no more than the sensitivity that ε is stated for",
         CHOSEN_ALONE,

@@ -63,13 +63,13 @@ class RandomAllocation(Operation):
     steps: int
     times: int
     adjacency: Adjacency
-    json_optional: ClassVar[tuple[str, ...]] = ("times", "adjacency")
-    read_adjacency = ADD_REMOVE
+    _json_optional: ClassVar[tuple[str, ...]] = ("times", "adjacency")
+    _read_adjacency = ADD_REMOVE
     # Proved in docs/proofs/directions.md, Lemma empty-places.
-    theorem_adjacency = ADD_REMOVE
+    _theorem_adjacency = ADD_REMOVE
 
-    says_who_takes_part = True
-    drawing = "each record drawing its batch independently and in secret"
+    _says_who_takes_part = True
+    _drawing = "each record drawing its batch independently and in secret"
 
     @property
     def words(self) -> str:  # type: ignore[override]
@@ -92,7 +92,7 @@ class RandomAllocation(Operation):
         return (_DRAWN if self.times == 1 else _DRAWN_TIMES,)
 
     @property
-    def changes_size(self) -> bool:  # type: ignore[override]
+    def _changes_size(self) -> bool:  # type: ignore[override]
         """Has a run fewer records than the data? It has, unless a record is in every step."""
         return self.steps > self.times
 

@@ -29,7 +29,7 @@ class Scale(Operation):
 
     mechanism: Node
     c: Exact
-    has_one_formula = True
+    _has_one_formula = True
     words = "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}"
     premises = (STATED_OF_IT,)
 
@@ -46,8 +46,8 @@ class Scale(Operation):
         return cls._intern(mechanism=mechanism, c=factor)
 
     @property
-    def steepest_up_to(self) -> Order:  # type: ignore[override]
-        return self.mechanism.steepest_up_to
+    def _steepest_up_to(self) -> Order:  # type: ignore[override]
+        return self.mechanism._steepest_up_to
 
     @property
     def convex(self) -> bool:
@@ -89,6 +89,6 @@ class Convexify(Operation):
         return cls._intern(mechanism=mechanism, max_order=last)
 
     @property
-    def hull_up_to(self) -> int:  # type: ignore[override]
+    def _hull_up_to(self) -> int:  # type: ignore[override]
         """The last order α of the hull."""
         return self.max_order

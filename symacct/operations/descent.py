@@ -94,7 +94,7 @@ def _best_end(
 
     def square(m: int) -> Fraction:
         """Δ² of a record in the first of the last m steps."""
-        return NoisyPass(sigma, m, factor).squared_sensitivity[0]
+        return NoisyPass(sigma, m, factor)._squared_sensitivity[0]
 
     def rises(m: int) -> bool:
         """Does one more step than m cost at least as much as it hides?"""

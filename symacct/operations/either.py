@@ -37,25 +37,25 @@ class Either(Operation):
             share=rate(share, "Either, share"),
         )
 
-    says_who_takes_part = True
+    _says_who_takes_part = True
 
     @property
     def words(self) -> str:  # type: ignore[override]
         """A noun phrase: two mechanisms by a coin, or the randomized response that they are."""
         by_coin = "{first} with probability {share}, and otherwise {second}"
-        return SEVERAL_ANSWERS if self.is_local else by_coin
+        return SEVERAL_ANSWERS if self._is_local else by_coin
 
-    def word_fields(self) -> Mapping[str, Any]:
-        return several_answers(self) or super().word_fields()
+    def _word_fields(self) -> Mapping[str, Any]:
+        return several_answers(self) or super()._word_fields()
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
         """The coin does not see the data; none where both together are randomized response."""
         coin = "which of the two mechanisms is run, a coin decides that does not see the data"
-        return () if self.is_local else (coin,)
+        return () if self._is_local else (coin,)
 
     @cached_property
-    def is_local(self) -> bool:
+    def _is_local(self) -> bool:
         """Is it randomized response of one person, written as a coin?"""
         return response_of(self) is not None
 

@@ -57,7 +57,7 @@ class Failing(Operation):
             return mechanism
         return cls._intern(mechanism=mechanism, delta=probability(delta, "Failing, delta"))
 
-    says_who_takes_part = True
+    _says_who_takes_part = True
     words = "{mechanism}, which fails with probability {delta} and may then tell everything"
     premises = ("whether a mechanism fails depends neither on the data nor on who takes part",)
 
@@ -91,7 +91,7 @@ def _(node: PostProcess, below: FailuresOf) -> Failures | None:
     inner = below(node.mechanism)
     if inner is None:
         return None
-    is_run = inner.by_itself and node.is_run_below
+    is_run = inner.by_itself and node._is_run_below
     return replace(inner, rest=_over(node, inner.rest), by_itself=is_run, is_shown=False)
 
 
@@ -129,7 +129,7 @@ def _(node: PoissonSubsample, below: FailuresOf) -> Failures | None:
     A record replaced is compared with its absence too: what fails must then fail by itself.
     """
     inner = below(node.mechanism)
-    if inner is None or not (node.is_one_step() or inner.by_itself):
+    if inner is None or not (node._is_one_step() or inner.by_itself):
         return None
     return _sampled(node, inner)
 
@@ -251,7 +251,7 @@ def _sampled(node: Sampling, inner: Failures) -> Failures | None:
     """The failures of a sample: γ times as probable, or as below where all is taken; None at 0."""
     rest = _over(node, inner.rest)
     if node.gamma == 1:
-        return replace(inner, rest=rest, attained=inner.attained and node.is_one_step())
+        return replace(inner, rest=rest, attained=inner.attained and node._is_one_step())
     return None if node.gamma == 0 else _thinned(rest, inner, node.gamma)
 
 

@@ -46,7 +46,7 @@ class GroupPrivacy(Operation):
 
     mechanism: Node
     size: int
-    json_former: ClassVar[dict[str, str]] = {
+    _json_former: ClassVar[dict[str, str]] = {
         "c": "c meant groups of 2^c records; write the number of records as size, 8 for c = 3"
     }
     words = "{mechanism}, for groups of {size} records"
@@ -66,9 +66,9 @@ class GroupPrivacy(Operation):
         return mechanism if records == 1 else cls._intern(mechanism=mechanism, size=records)
 
     @property
-    def is_local(self) -> bool:
+    def _is_local(self) -> bool:
         """Is the mechanism randomized response, by which each person hides an answer?"""
-        return self.mechanism.is_local
+        return self.mechanism._is_local
 
     @property
     def _changes_number(self) -> bool:
@@ -79,7 +79,7 @@ class GroupPrivacy(Operation):
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
         """Which step of the group is the one that a number of records is stated for."""
-        is_stated = any(node.counts_records for node in self.walk())
+        is_stated = any(node._counts_records for node in self.walk())
         return (_OF_LAST_STEP,) if is_stated and self._changes_number else ()
 
     @property
@@ -103,7 +103,7 @@ class GroupPrivacy(Operation):
         DomainError where a step has another number of records than the mechanism is for.
         """
         for node in self.walk() if self._changes_number else ():
-            if isinstance(node, PostProcess) and node.counts_records:
+            if isinstance(node, PostProcess) and node._counts_records:
                 raise DomainError(
                     f"GroupPrivacy: found {echo(node)}, which holds for {node.records:,} records "
                     "alone, and steps of a group with other numbers of records; needed a mechanism "

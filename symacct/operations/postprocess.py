@@ -31,8 +31,8 @@ class PostProcess(Operation):
     mechanism: Node
     records: int | None
     premise: str | None
-    json_optional: ClassVar[tuple[str, ...]] = ("records", "premise")
-    has_one_formula = True
+    _json_optional: ClassVar[tuple[str, ...]] = ("records", "premise")
+    _has_one_formula = True
 
     def __new__(
         cls, mechanism: Node, records: Numeric | None = None, premise: str | None = None
@@ -59,20 +59,20 @@ class PostProcess(Operation):
             else Pressing(self.premise.replace("{", "{{").replace("}", "}}"))
         )
         sized = ("the larger of two neighbouring datasets has {records} records",)
-        return (premise, *(sized if self.counts_records else ()))
+        return (premise, *(sized if self._counts_records else ()))
 
     @property
-    def is_run_below(self) -> bool:  # type: ignore[override]
+    def _is_run_below(self) -> bool:  # type: ignore[override]
         """Was the mechanism below run? Not where a premise says of which run the result holds."""
         return self.premise is None
 
     @property
-    def is_local(self) -> bool:
+    def _is_local(self) -> bool:
         """Is the mechanism randomized response, by which each person hides an answer?"""
-        return self.mechanism.is_local
+        return self.mechanism._is_local
 
     @property
-    def counts_records(self) -> bool:  # type: ignore[override]
+    def _counts_records(self) -> bool:  # type: ignore[override]
         """Does the result hold for `records` records alone, so that nothing may sample above it?"""
         return self.records is not None
 
@@ -97,8 +97,8 @@ class PostProcess(Operation):
         return self.mechanism.attained
 
     @property
-    def steepest_up_to(self) -> Order:  # type: ignore[override]
-        return self.mechanism.steepest_up_to
+    def _steepest_up_to(self) -> Order:  # type: ignore[override]
+        return self.mechanism._steepest_up_to
 
     @property
     def convex(self) -> bool:

@@ -38,9 +38,9 @@ class Shuffled(Operation):
 
     mechanism: Node
     n: int
-    fixed_adjacency = REPLACE_ONE
-    read_adjacency = REPLACE_ONE
-    says_who_takes_part = True
+    _fixed_adjacency = REPLACE_ONE
+    _read_adjacency = REPLACE_ONE
+    _says_who_takes_part = True
     words = (
         "{n:answer} of as many people, each given by {mechanism}, in an order drawn uniformly at "
         "random"
@@ -53,7 +53,7 @@ class Shuffled(Operation):
         return self.mechanism.attained if self.n == 1 else UNKNOWN
 
     @property
-    def is_local(self) -> bool:
+    def _is_local(self) -> bool:
         """Each answer is given by the person."""
         return True
 

@@ -42,9 +42,9 @@ class Sampling(Operation):
     mechanism: Node
     gamma: Exact
     adjacency: Adjacency
-    json_optional: ClassVar[tuple[str, ...]] = ("adjacency",)
+    _json_optional: ClassVar[tuple[str, ...]] = ("adjacency",)
     #: The sentence that says why a sample of a sample is one sample.
-    nested: ClassVar[str]
+    _nested: ClassVar[str]
 
     @classmethod
     def _sampled(cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency) -> Self:
@@ -67,7 +67,7 @@ class Sampling(Operation):
         """The rate γ at which a record is in the sample."""
         return self.gamma
 
-    says_who_takes_part = True
+    _says_who_takes_part = True
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -89,25 +89,25 @@ class Sampling(Operation):
         For γ = 1 it is the mechanism's own pair; of a replaced record it is any of several. What
         attains a bound of a zeroed one between others is not known.
         """
-        if self.gamma == 1 and (self.is_one_step() or self.adjacency == self.read_adjacency):
+        if self.gamma == 1 and (self._is_one_step() or self.adjacency == self._read_adjacency):
             return self.mechanism.attained
-        if self.adjacency == ZERO_OUT and not self.is_one_step():
+        if self.adjacency == ZERO_OUT and not self._is_one_step():
             return UNKNOWN
         return (
             ANY_OF_SEVERAL if self.adjacency == REPLACE_ONE else self.mechanism.attained.sampled()
         )
 
     @property
-    def changes_size(self) -> bool:  # type: ignore[override]
+    def _changes_size(self) -> bool:  # type: ignore[override]
         """Has the sample fewer records than the data? It may, unless γ = 1."""
         return self.gamma != 1
 
     def _of_same_curve(self) -> tuple[Node, str]:
         """One sample at the product of the rates, of a sample of a sample of one scheme."""
         inner = self.mechanism
-        if not isinstance(inner, type(self)) or inner.adjacency != self.read_adjacency:
+        if not isinstance(inner, type(self)) or inner.adjacency != self._read_adjacency:
             return self, ""
-        return self._over(inner.mechanism, self.gamma * inner.gamma, self.nested)
+        return self._over(inner.mechanism, self.gamma * inner.gamma, self._nested)
 
     def _over(self, mechanism: Node, gamma: Exact, why: str) -> tuple[Node, str]:
         """The scheme over another mechanism, and `why`; itself and "" if the node is refused.
@@ -136,9 +136,11 @@ class PoissonSubsample(Sampling):
     4.081077335e-8
     """
 
-    read_adjacency = ADD_REMOVE
-    nested = "a Poisson sample of a Poisson sample is a Poisson sample, at the product of the rates"
-    drawing = "Poisson sampling"
+    _read_adjacency = ADD_REMOVE
+    _nested = (
+        "a Poisson sample of a Poisson sample is a Poisson sample, at the product of the rates"
+    )
+    _drawing = "Poisson sampling"
 
     @property
     def words(self) -> str:  # type: ignore[override]
@@ -154,7 +156,7 @@ class PoissonSubsample(Sampling):
 
     # Proved in docs/proofs/directions.md, Lemma empty-places.
     @property
-    def theorem_adjacency(self) -> Adjacency:
+    def _theorem_adjacency(self) -> Adjacency:
         """The relation; for a record zeroed out that of a record removed, as the laws are alike."""
         return ADD_REMOVE if self.adjacency == ZERO_OUT else self.adjacency
 
@@ -165,7 +167,7 @@ class PoissonSubsample(Sampling):
             return super()._of_same_curve()
         return self._over(query, self.gamma, _QUERIES)
 
-    def is_one_step(self) -> bool:
+    def _is_one_step(self) -> bool:
         """Are neighbours one step apart in the relation that the mechanism's curve is read for?
 
         A replaced record is one removed and one added.
@@ -191,8 +193,10 @@ class SubsampleWithoutReplacement(Sampling):
     4.121587968e-8
     """
 
-    nested = "a uniform subset of a uniform subset is a uniform subset, at the product of the rates"
-    drawing = "samples of a fixed size"
+    _nested = (
+        "a uniform subset of a uniform subset is a uniform subset, at the product of the rates"
+    )
+    _drawing = "samples of a fixed size"
 
     @property
     def words(self) -> str:  # type: ignore[override]
@@ -208,25 +212,25 @@ class SubsampleWithoutReplacement(Sampling):
         return cls._sampled(mechanism, gamma, adjacency)
 
     @property
-    def read_adjacency(self) -> Adjacency:  # type: ignore[override]
+    def _read_adjacency(self) -> Adjacency:  # type: ignore[override]
         """The relation in which the records differ that a place of the sample may hold."""
         return ZERO_OUT if self.adjacency == ZERO_OUT else REPLACE_ONE
 
     # Proved in docs/proofs/triples.md, Lemma zeroed-triples.
-    def is_one_step(self) -> bool:
+    def _is_one_step(self) -> bool:
         """Are the laws of a sample pairwise one step apart?
 
         They are not where a record is zeroed out: another one in its place is two steps away.
         """
         return self.adjacency != ZERO_OUT
 
-    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+    def _premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The premises, and for add/remove that both samples have the same number of records."""
         alike = ("the samples of both datasets have the same number of records",)
-        return self.premises + (alike if self.counts_records and self.gamma != 1 else ())
+        return self.premises + (alike if self._counts_records and self.gamma != 1 else ())
 
     @property
-    def counts_records(self) -> bool:  # type: ignore[override]
+    def _counts_records(self) -> bool:  # type: ignore[override]
         """Is γ the share of n records alone? For add/remove as many are taken of n − 1 records."""
         return self.adjacency == ADD_REMOVE
 

@@ -221,8 +221,8 @@ def _sentences(guarantee: Guarantee, m: Node, digits: int, preface: str) -> Iter
         delta=delta,
         neighbours=neighbours(guarantee.claim.adjacency, m),
     )
-    if m.rewritten is not m:
-        same, why = describe(m.rewritten), "; ".join(m.rewrites)
+    if m._rewritten is not m:
+        same, why = describe(m._rewritten), "; ".join(m._rewrites)
         yield f"Their curve is that of the output of {same}: {why}."
     yield _rounding(guarantee, digits)
     if (failing := failures_of_guarantee(guarantee, m)) is not None:

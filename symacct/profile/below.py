@@ -76,7 +76,7 @@ def _compares_records(node: Node) -> bool:
     """Decide if a record has another one in its place, in the data or in a sample of fixed size."""
     relations = [node.claim.adjacency.relation]
     if isinstance(node, SubsampleWithoutReplacement):
-        relations.append(node.read_adjacency.relation)
+        relations.append(node._read_adjacency.relation)
     return Relation.REPLACE_ONE in relations
 
 
@@ -199,7 +199,7 @@ def _(node: Sampling) -> list[Product]:
 
     A record replaced may be one that is removed, so that the mixture of one record is below.
     """
-    if isinstance(node, PoissonSubsample) and not node.is_one_step():
+    if isinstance(node, PoissonSubsample) and not node._is_one_step():
         with contextlib.suppress(AssumptionError):
             if (pairs := products(node)) and kind_of(node, pairs) is Kind.EXACT:
                 return pairs

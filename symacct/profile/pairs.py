@@ -711,14 +711,14 @@ def _(node: PoissonSubsample) -> list[Product]:
 
     A record replaced is one removed and one added: known at γ = 1, and of one Gaussian query.
     """
-    if node.gamma == 1 and not node.is_one_step():
+    if node.gamma == 1 and not node._is_one_step():
         return _replaced(node.mechanism)
-    if not node.is_one_step() and (noise := gaussian_query_noise(node)):
+    if not node._is_one_step() and (noise := gaussian_query_noise(node)):
         return [Pair.of(noise.in_groups(node.gamma, 1, 1))]
-    if not node.is_one_step() and node.gamma != 0:
+    if not node._is_one_step() and node.gamma != 0:
         raise no_pair(
             f"found {type(node).__name__} with adjacency {node.adjacency} of "
-            f"{type(node.mechanism).__name__}, needed {node.read_adjacency}, or one Gaussian "
+            f"{type(node.mechanism).__name__}, needed {node._read_adjacency}, or one Gaussian "
             "query, for which a dominating pair is known"
         )
     return [product.sampled(node.gamma) for product in products(node.mechanism)]
@@ -770,9 +770,9 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
     that mixture one way, which is not composed. AssumptionError for a product that no symmetry
     exchanges. Gaussian noise on vectors has three means beside it, at a rational γ.
     """
-    if not node.is_one_step() and node.gamma not in (0, 1):
+    if not node._is_one_step() and node.gamma not in (0, 1):
         return [_zeroed(node)]
-    if node.adjacency == ADD_REMOVE or not node.is_one_step():
+    if node.adjacency == ADD_REMOVE or not node._is_one_step():
         return [product.sampled(node.gamma) for product in products(node.mechanism)]
     pair = maximal_product(products(node.mechanism))
     if not pair.is_symmetric:

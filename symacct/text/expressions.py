@@ -58,7 +58,7 @@ def to_text(node: Node) -> str:
         if made := response_of(node):
             return _made_text(*made)
         arguments = []
-        for name, default in node.constructor.items():
+        for name, default in node._constructor.items():
             value = node.fields()[name]
             if default is inspect.Parameter.empty:
                 arguments.append(write(value) if isinstance(value, Node) else value_text(value))
@@ -103,7 +103,7 @@ def heading(node: Node) -> str:
     stated = {
         name: value_text(value).replace("'", "")
         for name, value in fields.items()
-        if not isinstance(value, Node) and not is_default(value, node.constructor[name])
+        if not isinstance(value, Node) and not is_default(value, node._constructor[name])
     }
     return ", ".join([type(node).__name__, *(f"{name}={text}" for name, text in stated.items())])
 
@@ -283,7 +283,7 @@ def _makers() -> dict[str, Callable[..., Node]]:
     return {
         f"{name}.{maker}": getattr(kind, maker)
         for name, kind in kinds().items()
-        for maker in vars(kind).get("makers", ())
+        for maker in vars(kind).get("_makers", ())
     }
 
 

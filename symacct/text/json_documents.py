@@ -46,7 +46,7 @@ def _node_json(node: Node, index: dict[Node, int]) -> dict[str, Any]:
     return {"type": type(node).__name__} | {
         name: _field_json(node, value, index)
         for name, value in node.fields().items()
-        if name not in node.json_optional or not is_default(value, node.constructor[name])
+        if name not in node._json_optional or not is_default(value, node._constructor[name])
     }
 
 
@@ -160,9 +160,9 @@ def _node_from(entry: object, read: _Read) -> Node:
     fields = {name: value for name, value in entry.items() if name != "type"}
     if cls is Compose:
         return _compose_from(fields, read)
-    needed = cls.constructor  # type: ignore[attr-defined]
-    if set(fields) | set(cls.json_optional) != set(needed):  # type: ignore[attr-defined]
-        gone: dict[str, str] = cls.json_former  # type: ignore[attr-defined]
+    needed = cls._constructor  # type: ignore[attr-defined]
+    if set(fields) | set(cls._json_optional) != set(needed):  # type: ignore[attr-defined]
+        gone: dict[str, str] = cls._json_former  # type: ignore[attr-defined]
         former = "".join(f"; {why}" for name, why in gone.items() if name in fields)
         raise ParseError(f"found fields {sorted(fields)}, needed {sorted(needed)}{former}")
     return cls(**{name: _field_from(value, read) for name, value in fields.items()})

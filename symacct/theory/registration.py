@@ -199,7 +199,7 @@ def _built(operation: str, new: Theorem, base: Node, draw: random.Random) -> Nod
         for k, v in vars(parent).get("__annotations__", {}).items()
     }
     try:
-        made: Node = kind(**{name: drawn[stated[name]]() for name in kind.constructor})
+        made: Node = kind(**{name: drawn[stated[name]]() for name in kind._constructor})
     except (KeyError, SymacctError, TypeError):
         return None
     return made

@@ -294,9 +294,9 @@ def test_which_mixtures_mirror_each_other():
     P = laws.NormalMixture([0, 1, 3], ["1/2", "1/3", "1/6"], 2)
     Q = laws.NormalMixture([4, 3, 1], ["1/2", "1/3", "1/6"], 2)
     pair = DistributionPair(P, Q)
-    assert pair.swap_symmetric
+    assert pair._swap_symmetric
     assert overlap(pair.divergence(3), pair.divergence(3, reverse=True))
-    assert not DistributionPair(P, laws.NormalMixture(Q.means, P.weights[::-1], 2)).swap_symmetric
+    assert not DistributionPair(P, laws.NormalMixture(Q.means, P.weights[::-1], 2))._swap_symmetric
 
 
 @pytest.mark.parametrize(

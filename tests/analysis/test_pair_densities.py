@@ -399,7 +399,7 @@ def test_a_density_is_read_back_as_the_same_object(law):
     ids=repr,
 )
 def test_a_reflection_that_swaps_the_densities_is_found(first, second, symmetric):
-    assert DistributionPair(first, second).swap_symmetric == symmetric
+    assert DistributionPair(first, second)._swap_symmetric == symmetric
     if symmetric:
         report = check_odd_chi(DistributionPair(first, second), 9)
         assert report.holds

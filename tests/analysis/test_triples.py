@@ -412,8 +412,8 @@ def test_k_ary_randomized_response_and_the_exponential_mechanism():
     assert three.laws[0] == (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
     scored = FiniteMechanism.exponential([[0, 1, 2], [1, 1, 1], [2, 1, 0]], "3/2")
     assert scored.laws[1] == (Fraction(1, 3),) * 3
-    assert three.swap_symmetric
-    assert not scored.swap_symmetric
+    assert three._swap_symmetric
+    assert not scored._swap_symmetric
     assert overlap(
         FiniteMechanism.randomized_response(2, 3).rdp(5), RandomizedResponse("3/4").rdp(5)
     )

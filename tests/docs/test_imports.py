@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import symacct
+from symacct.kernel.node import Mechanism
 from tests.layers import LAYERS
 
 ROOT = Path(__file__).parents[2]
@@ -249,3 +250,10 @@ def test_the_overview_names_every_mechanism_and_every_operation():
     public = {name for room in rooms for name in room.__all__} & {*symacct.__all__}
     assert len(public) > 40
     assert public - set(re.findall(r"\w+", overview)) == set()
+
+
+def test_what_a_mechanism_may_state_besides_is_named_where_one_is_added():
+    page = (ROOT / "docs" / "additions.md").read_text(encoding="utf-8")
+    besides = {name for name in dir(Mechanism) if not name.startswith("_")} - set(dir(symacct.Node))
+    assert besides >= {"curve", "at_one", "neighbours"}
+    assert [name for name in sorted(besides) if not re.search(rf"\b{name}\b", page)] == []

@@ -129,7 +129,7 @@ def test_every_node_says_what_it_asks():
         base = symacct.kernel.node.Mechanism
         own = [one for one in kind.__mro__ if one.__module__ != base.__module__]
         own = [one for one in own if one.__name__ not in ("Operation", "Node")]
-        states = any({"premises", "premises_for"} & vars(one).keys() for one in own)
+        states = any({"premises", "_premises_for"} & vars(one).keys() for one in own)
         assert states != (name in OF_NUMBERS), name
 
 
@@ -213,9 +213,9 @@ def test_what_is_said_of_a_relation_is_of_the_one_that_is_read():
     tree = TreeAggregation(5, 8)
     for relation in ("add_remove", "replace_one"):
         said = own_premises(PoissonSubsample(tree, "1/9", relation))
-        assert tree.premises_for(Relation.ADD_REMOVE)[0] in said
+        assert tree._premises_for(Relation.ADD_REMOVE)[0] in said
         said = own_premises(SubsampleWithoutReplacement(tree, "1/9", relation))
-        assert tree.premises_for(Relation.REPLACE_ONE)[0] in said
+        assert tree._premises_for(Relation.REPLACE_ONE)[0] in said
 
 
 @covering()

@@ -61,9 +61,9 @@ def again(cls, without=None):
 def test_a_class_that_gives_a_curve_states_what_it_is(cls):
     again(cls)
     stated = [name for name in DECIDING if name in vars(cls)]
-    assert "kind" in (*stated, *cls.constructor)
+    assert "kind" in (*stated, *cls._constructor)
     for name in stated:
-        if name in cls.constructor:
+        if name in cls._constructor:
             continue
         decides = name in ("kind", "source") or (
             name == "attained" and vars(cls).get("kind") is not Kind.UPPER

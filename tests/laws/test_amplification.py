@@ -365,7 +365,7 @@ def test_no_theorem_answers_for_a_relation_that_it_is_not_about(theorem, kind):
         open_one = theorem.adjacency == EITHER
         if theorem.reads == "itself" or (open_one and not crossed):
             continue
-        speaks = not open_one and theorem.adjacency == node.theorem_adjacency
+        speaks = not open_one and theorem.adjacency == node._theorem_adjacency
         assert is_about(theorem, node) == speaks
         if not speaks:
             for alpha in (2, Fraction(5, 2), INFINITY):
@@ -378,7 +378,7 @@ def test_no_theorem_answers_for_a_relation_that_it_is_not_about(theorem, kind):
 @pytest.mark.parametrize("kind", SAMPLERS)
 def test_a_curve_of_the_relation_that_is_not_read_is_refused(kind):
     node = sampling(kind, PureDP(1))
-    read = node.read_adjacency.relation.value
+    read = node._read_adjacency.relation.value
     assert sampling(kind, PureDP(1, read)).claim.adjacency == node.adjacency
     for other in {"add_remove", "replace_one", "zero_out"} - {read}:
         with pytest.raises(AdjacencyError):

@@ -63,4 +63,4 @@ def test_the_name_of_a_kind_is_that_of_its_class(name):
     cls = kinds()[name]
     assert cls.__name__ == name
     assert issubclass(cls, Node)
-    assert cls is Compose or cls.constructor
+    assert cls is Compose or cls._constructor

@@ -28,7 +28,7 @@ from tests.support import LEAVES, OPERATIONS, expressions, formula_curves, leave
 
 def written(node):
     """Has the node a text? A curve made of a Python function has none."""
-    return not any(isinstance(n, Curve) and not n.is_formula for n in node.walk())
+    return not any(isinstance(n, Curve) and not n._is_formula for n in node.walk())
 
 
 def all_copies(node):

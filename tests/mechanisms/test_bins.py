@@ -295,7 +295,7 @@ def test_a_record_zeroed_out_costs_what_one_removed_costs():
     )
     assert removed.rdp(4).upper == zeroed.rdp(4).upper
     assert str(zeroed.adjacency) == "zero_out"
-    assert "zeroed out" in " ".join(zeroed.premises_for(zeroed.adjacency.relation))
+    assert "zeroed out" in " ".join(zeroed._premises_for(zeroed.adjacency.relation))
     with pytest.raises(AdjacencyError, match="found adjacency replace_one"):
         BallsInBins(HALVES, 3, 10, 2, "replace_one")
 

@@ -163,14 +163,14 @@ def test_a_permutation_that_swaps_the_laws_is_found(order, seed):
     P = shares(random.Random(seed), 5)
     involution = dict(itertools.chain(*(((a, b), (b, a)) for a, b in [order[:2], order[2:4]])))
     Q = [P[involution.get(i, i)] for i in range(5)]
-    assert DistributionPair(P, Q).swap_symmetric
+    assert DistributionPair(P, Q)._swap_symmetric
 
 
 def test_equal_probabilities_in_another_order_are_no_symmetry():
     # A permutation of three outcomes turns P into Q, but none exchanges them.
     pair = DistributionPair(["1/2", "1/3", "1/6"], ["1/3", "1/6", "1/2"])
-    assert not pair.swap_symmetric
-    assert DistributionPair(["1/2", "1/3", "1/6"], ["1/3", "1/2", "1/6"]).swap_symmetric
+    assert not pair._swap_symmetric
+    assert DistributionPair(["1/2", "1/3", "1/6"], ["1/3", "1/2", "1/6"])._swap_symmetric
 
 
 # --- text
@@ -604,7 +604,7 @@ def test_one_dimension_is_the_univariate_law():
 )
 def test_a_symmetric_family_has_one_curve_both_ways_round(one, other, symmetric):
     pair = DistributionPair(one, other)
-    assert pair.swap_symmetric == symmetric
+    assert pair._swap_symmetric == symmetric
     there, back = pair.divergence(Fraction(7, 5)), pair.divergence(Fraction(7, 5), reverse=True)
     assert (there.lower <= back.upper and back.lower <= there.upper) == symmetric
 

@@ -69,7 +69,7 @@ def test_a_pair_of_binomial_laws_count_by_count(n):
         for reverse, asked in ((False, masses), (True, back)):
             answer = pair.divergence(alpha, 25, reverse=reverse)
             assert holds(answer, divergence(asked, alpha), 25, trusted=30)
-    assert DistributionPair(first, laws.Binomial(n, 1 - first.theta)).swap_symmetric
+    assert DistributionPair(first, laws.Binomial(n, 1 - first.theta))._swap_symmetric
 
 
 def test_a_binomial_pair_has_the_profile_of_its_trials():

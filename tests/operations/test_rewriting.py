@@ -50,7 +50,7 @@ def test_samples_of_samples_are_one_sample(leaf, scheme, relation, gammas):
         node = scheme(node, gamma, usual)
     node = scheme(node, gammas[-1], relation)
     one = scheme(leaf, Fraction(np.prod([Fraction(1), *gammas])), relation)
-    assert node.rewritten is one.rewritten is one
+    assert node._rewritten is one._rewritten is one
     assert node.claim == one.claim
     assert overlap(node.rdp(3, digits=8), one.rdp(3, digits=8))
     assert parse(repr(node)) is node  # what was written stays
@@ -81,7 +81,7 @@ def test_other_samples_of_samples_stay():
         PoissonSubsample(Scale(Gaussian(2), "1/2"), "1/2"),
         PoissonSubsample(Compose(), "1/2"),
     ):
-        assert node.rewritten is node
+        assert node._rewritten is node
 
 
 def test_a_thousand_samples_of_samples():
@@ -107,11 +107,11 @@ def test_several_queries_on_a_sample_are_one(adjacency):
     ):
         node = PoissonSubsample(queries, "1/50", adjacency)
         if one is not None:
-            assert node.rewritten is PoissonSubsample(one, "1/50", adjacency)
+            assert node._rewritten is PoissonSubsample(one, "1/50", adjacency)
         for alpha in (1, Fraction(3, 2), 2, 7):
             found = node.rdp(alpha)
             assert found.claim.kind is Kind.EXACT
-            assert overlap(found, node.rewritten.rdp(alpha))
+            assert overlap(found, node._rewritten.rdp(alpha))
         whole = "ZW19-T8" if adjacency == "add_remove" else "TRIPLE-ANY-POISSON"
         bound = node.rdp(3, by=whole)  # of the product of the pairs, as it was written
         assert node.rdp(3).lower <= bound.upper
@@ -124,7 +124,7 @@ def test_of_a_fixed_size_the_dominating_pair_is_that_of_one_query(alpha):
 
     def bound(mechanism):
         node = SubsampleWithoutReplacement(mechanism, "1/50")
-        assert node.rewritten is node
+        assert node._rewritten is node
         return node.rdp(alpha, by="TRIPLE-DOMINATED")
 
     queries = Gaussian(3) + Gaussian(4)
@@ -167,19 +167,19 @@ def test_every_rewrite_says_what_it_was():
         (SubsampleWithoutReplacement(subset, "1/2"), ("a uniform subset of a uniform subset",)),
         (subset.mechanism, ()),
     ):
-        assert len(node.rewrites) == len(said)
-        assert all(why.startswith(start) for why, start in zip(node.rewrites, said, strict=True))
+        assert len(node._rewrites) == len(said)
+        assert all(why.startswith(start) for why, start in zip(node._rewrites, said, strict=True))
         tellings = str(node.explain()), node.epsilon("1e-5").statement()
-        for why in node.rewrites:
+        for why in node._rewrites:
             assert all(why in telling for telling in tellings)
-        assert remark(node.latex()) == (f"(rewritten: {'; '.join(node.rewrites)})" if said else "")
-        assert node.explain().as_dict().get("because", ()) == node.rewrites
+        assert remark(node.latex()) == (f"(rewritten: {'; '.join(node._rewrites)})" if said else "")
+        assert node.explain().as_dict().get("because", ()) == node._rewrites
 
 
 def test_open_rates_are_multiplied():
     q, r = sympy.symbols("q r", positive=True)
     nested = PoissonSubsample(PoissonSubsample(Gaussian(2), q), r)
-    assert nested.rewritten is PoissonSubsample(Gaussian(2), q * r)
+    assert nested._rewritten is PoissonSubsample(Gaussian(2), q * r)
     assert nested.formula(3).free_symbols == {q, r}
     assert ALPHA in nested.formula().free_symbols
     values = {q: "1/2", r: "1/4"}
@@ -192,7 +192,7 @@ class Halved(Operation):
     def __new__(cls, mechanism):
         return cls._intern(mechanism=mechanism)
 
-    fixed_adjacency = read_adjacency = ADD_REMOVE
+    _fixed_adjacency = _read_adjacency = ADD_REMOVE
 
     def _of_same_curve(self):
         return PoissonSubsample(self.mechanism, "1/2"), "half of the records are drawn"

@@ -61,7 +61,7 @@ def zcdp(m: Node, digits: int = 10) -> Bound:
 
 def zcdp_at_once(m: Node, digits: int = 10) -> Bound | None:
     """Find the ρ of the node where it is ε(1); None where it would have to be searched for."""
-    return zcdp(m, digits) if m.rewritten.steepest_up_to == INFINITY else None
+    return zcdp(m, digits) if m._rewritten._steepest_up_to == INFINITY else None
 
 
 def zcdp_in_fractions(m: Node) -> Fraction | None:
@@ -69,8 +69,8 @@ def zcdp_in_fractions(m: Node) -> Fraction | None:
 
     None stands for any other.
     """
-    node = m.rewritten
-    return in_fractions(node, 1, Kind.UPPER, None) if node.steepest_up_to == INFINITY else None
+    node = m._rewritten
+    return in_fractions(node, 1, Kind.UPPER, None) if node._steepest_up_to == INFINITY else None
 
 
 @question(Node, "tcdp")
@@ -96,7 +96,7 @@ def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
             raise AssumptionError(f"tcdp: found ε({last}) = ∞ of {echo(m)}, needed a smaller omega")
         if not value_at_last.is_finite():  # more bits may tell
             return arb.nan(), Kind.EXACT
-        if last <= node.steepest_up_to:
+        if last <= node._steepest_up_to:
             return _at_one(node), Kind.EXACT
         return _largest(curve, last - 1, digits)
 
@@ -115,7 +115,7 @@ def _answer(
     It is a decimal where it is ε(1) and that is one. Raises DomainError for open symbols, and
     SoundnessError for a lower bound.
     """
-    node = as_node(m, name).rewritten
+    node = as_node(m, name)._rewritten
     refuse_symbols(m)
     claim = node.claim
     if claim.kind is Kind.LOWER:
@@ -127,7 +127,7 @@ def _answer(
         return rho, replace(claim, kind=combine([kind, claim.kind], name))
 
     found = certified_number(value, digits, f"{name} of {echo(m)}")
-    kind, is_at_one = found.claim.kind, last <= node.steepest_up_to
+    kind, is_at_one = found.claim.kind, last <= node._steepest_up_to
     return bound(as_decimal(found, node, 1, Kind.UPPER, None) if is_at_one else found, kind)
 
 
@@ -137,7 +137,7 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
     The kind says which of the two. Raises AssumptionError where neither is known.
     """
     curve = accountant.curve(node)
-    if node.steepest_up_to == INFINITY:
+    if node._steepest_up_to == INFINITY:
         return _at_one(node), Kind.EXACT
     pure = curve(INFINITY)
     if pure.is_finite():
@@ -152,7 +152,7 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
             (count, _everywhere(part, accountant, digits)) for part, count in node.terms.items()
         ]
         return sum((count * rho for count, (rho, _) in parts), arb(0)), Kind.UPPER
-    if isinstance(node, PostProcess) or (isinstance(node, Sampling) and node.is_one_step()):
+    if isinstance(node, PostProcess) or (isinstance(node, Sampling) and node._is_one_step()):
         return _everywhere(node.mechanism, accountant, digits)[0], Kind.UPPER
     raise AssumptionError(
         f"zcdp: found {echo(node)}, for which no ρ is known at all orders; needed a finite "

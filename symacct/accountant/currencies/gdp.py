@@ -75,7 +75,7 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     >>> print(run.gdp(digits=6), run.gdp(digits=6, least_error="1e-10"))
     4.75760 1.56848
     """
-    node, floor = as_node(m, "gdp").rewritten, rational(least_error, "gdp, least_error")
+    node, floor = as_node(m, "gdp")._rewritten, rational(least_error, "gdp, least_error")
     digits = None if digits is None else parameters.digits(digits)
     refuse_symbols(m)
     if node.claim.kind is Kind.LOWER:
@@ -125,7 +125,7 @@ def regret(m: Node, mu: Bound, digits: int = _SEARCHED_DIGITS) -> Bound:
     the data is right; `mu` is what `gdp` gave for m. Where the profile is not known exactly it is
     compared with one that is below it: what is said is an upper bound.
     """
-    node = as_node(m, "regret").rewritten
+    node = as_node(m, "regret")._rewritten
     known = known_profile(m, "regret")
     kind = known.claim.kind
     heights = HockeySticks(known if kind is Kind.EXACT else profile_below(node))
@@ -216,7 +216,7 @@ def _is_smallest(node: Node) -> bool:
 # Proved in docs/proofs/currencies.md, Lemma sampled-mu.
 def _has_gaussian_tail(node: Node) -> bool:
     """Is the node Gaussian noise, or a sample of it that may hold the record (γ > 0)?"""
-    if isinstance(node, Sampling) and node.is_one_step() and node.gamma != 0:
+    if isinstance(node, Sampling) and node._is_one_step() and node.gamma != 0:
         return squared_mu(node.mechanism) is not None
     return not isinstance(node, Compose) and squared_mu(node) is not None
 
@@ -306,4 +306,4 @@ def _(node: PostProcess, accountant: Accountant) -> arb:
 @_mu.register
 def _(node: Sampling, accountant: Accountant) -> arb:
     """A sample that holds the record once at most is never worse than all of the data."""
-    return _smaller_mu(node.mechanism, accountant) if node.is_one_step() else arb("inf")
+    return _smaller_mu(node.mechanism, accountant) if node._is_one_step() else arb("inf")

@@ -57,7 +57,7 @@ def known_profile(m: Node, what: str) -> Profile:
     `what` begins the error's message.
     """
     try:
-        return profile(m.rewritten)
+        return profile(m._rewritten)
     except AssumptionError:
         raise AssumptionError(
             f"{what}: found {echo(m)}, for which no dominating pair of laws is known; needed "

@@ -101,8 +101,8 @@ def term(node: Node, inside: bool = False) -> str:
         known = _LEAVES[type(node)]
         return f"({known.name} {' '.join(real(getattr(node, name)) for name in known.fields)})"
     if type(node) is PoissonSubsample and node.adjacency == ADD_REMOVE and not inside:
-        if node.rewritten is not node:
-            other = echo(node.rewritten)
+        if node._rewritten is not node:
+            other = echo(node._rewritten)
             raise none_yet(f"{echo(node)}, whose curve is that of {other}", "ask for that one")
         return f"(PoissonSubsample {term(node.mechanism, inside=True)} {real(node.gamma)})"
     if isinstance(node, Compose) and inside and node.terms:

@@ -41,9 +41,9 @@ def certificate(guarantee: Guarantee) -> dict[str, Any]:
             "certificate: found a guarantee without its mechanism",
             remedy="ask its mechanism for the guarantee",
         )
-    if m.rewritten is not m:
-        why = "; ".join(m.rewrites)
-        raise no_certificate(f"what is rewritten ({why})", f"ask for that of {m.rewritten!r}")
+    if m._rewritten is not m:
+        why = "; ".join(m._rewrites)
+        raise no_certificate(f"what is rewritten ({why})", f"ask for that of {m._rewritten!r}")
     tree, text = written(m)
     prove = by_profile if guarantee.conversion == "exact" else by_renyi
     epsilon, delta, theorems, proof = prove(guarantee, m)

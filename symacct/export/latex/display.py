@@ -57,7 +57,7 @@ def latex(
     """
     rows = list(Display(m, alpha, names, by).rows())
     if Evaluation(SymbolicArithmetic(), by=by).theorem_node(m) is not m:
-        remark = f"(rewritten: {'; '.join(m.rewrites)})"
+        remark = f"(rewritten: {'; '.join(m._rewrites)})"
         rows += (rf"&\quad \text{{{line}}}" for line in textwrap.wrap(remark, _TEXT_WIDTH))
     return displayed(rows)
 

@@ -201,7 +201,7 @@ def _by_profile(
 def _profile(m: Node) -> Profile:
     """Return the exact profile; UnwrittenError where there is none, or it has too many pairs."""
     try:
-        known = profile(m.rewritten)
+        known = profile(m._rewritten)
     except AssumptionError:
         raise _no_formula(m) from None
     if isinstance(known, BestOfRuns) or len(known.directions) > _MOST_DIRECTIONS:

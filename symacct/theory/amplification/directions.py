@@ -153,7 +153,7 @@ def _(node: RandomAllocation, eps: RDPCurve, alpha: Order, removed: bool) -> Num
 @of_node.register(Sampling)
 def _(node: Sampling, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
     """The divergence of a sample of one step under add/remove; OrderError for other samples."""
-    if not node.is_one_step() or node.theorem_adjacency != ADD_REMOVE:
+    if not node._is_one_step() or node._theorem_adjacency != ADD_REMOVE:
         raise OrderError(f"{type(node).__name__} at order {alpha}: one direction is not known")
     return _sampled(eps.of(node.mechanism), alpha, node.gamma, removed)
 

@@ -293,7 +293,7 @@ def _largest_log_ratio(ctx: Arithmetic, pair: DistributionPair, gamma: Exact) ->
 
 def _has_one_role(pair: DistributionPair) -> bool:
     """Is P the law with the record, and no symmetry makes the mixture's the larger direction?"""
-    return pair.with_record == "P" and not pair.swap_symmetric
+    return pair.with_record == "P" and not pair._swap_symmetric
 
 
 def _rough_curve(node: Any) -> Callable[[Order], float] | None:
@@ -462,7 +462,7 @@ def _(ctx: SymbolicArithmetic, directions: list[MixtureDirection], alpha: Order)
 def _directions(pair: DistributionPair, gamma: Exact) -> list[Any]:
     """Both directions for each role of the laws; of densities one where a symmetry swaps them."""
     added = sampled_directions(pair, gamma, removed=False)
-    if pair.masses is None and pair.swap_symmetric:
+    if pair.masses is None and pair._swap_symmetric:
         return added
     return [*added, *sampled_directions(pair, gamma, removed=True)]
 
