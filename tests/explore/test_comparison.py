@@ -112,6 +112,14 @@ def test_reasons_say_what_is_missing_and_offer_no_remedy_of_another_question():
         assert "convexify" not in row.reason
 
 
+def test_a_lower_bound_of_an_upper_curve_has_a_reason_of_its_own():
+    rows = rows_of(PoissonSubsample(ZCDP("1/50"), "1/100"), 4)
+    assert rows["VEH14-T3"].kind is Kind.LOWER
+    assert rows["VEH14-T3"].reason == (
+        "it reads a curve that is only an upper bound, of which a lower one says nothing"
+    )
+
+
 def test_without_a_lower_bound_there_are_no_ratios():
     for row in compare(PoissonSubsample(ZCDP("1/50"), "1/100"), 4):
         assert row.ratios == (None,)

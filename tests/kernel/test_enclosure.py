@@ -350,3 +350,11 @@ def test_what_is_no_number_is_no_fraction(text):
     """Of mpmath's ∞ the mantissa is 0."""
     with pytest.raises(OverflowError, match="needed a finite number"):
         to_fraction(mpmath.mpf(text))
+
+
+def test_a_bound_names_the_question_that_may_give_less():
+    m = Gaussian(2)
+    epsilon, delta = (ask("0.125", conversion="classic") for ask in (m.epsilon, m.delta))
+    assert epsilon.may_be_less == "m.epsilon('0.125') may give a smaller ε"
+    assert delta.may_be_less == "m.delta('0.125') may give a smaller δ"
+    assert m.epsilon("0.125").may_be_less == ""
