@@ -13,14 +13,14 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from symacct import Accountant, Gaussian, OrderGridWarning, PoissonSubsample
+from symacct import ZCDP, Accountant, Gaussian, OrderGridWarning, PoissonSubsample
 from symacct.kernel.accountant import FormulaAccountant
 from symacct.kernel.answer import Enclosure
 from symacct.kernel.claims import Claim, Kind
 from symacct.profile.contours import Contour
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Truth, decimal_text, ends
-from symacct.verify.judging.truth import Oracle, _reflected, node, readings
+from symacct.verify.judging.truth import Oracle, _lower_or_zero, _reflected, node, readings
 from symacct.verify.judging.verdict import Finding, Judge, excess, explained_by_rounding
 from symacct.verify.peer.protocol import LARGEST, Answer, Ask, AskedPart, Hello, Support
 
@@ -169,6 +169,13 @@ def test_replacing_is_known_between_its_bounds(monkeypatch):
 
 
 @pytest.mark.usefixtures("bracketing")
+def test_what_is_of_no_kind_that_counts_has_no_lower_end_above_0():
+    upper = Accountant().rdp(ZCDP("1/50"), 2)
+    assert upper.claim.kind is Kind.UPPER
+    assert _lower_or_zero(lambda: upper, (Kind.EXACT,)) == 0
+    assert _lower_or_zero(lambda: upper, (Kind.UPPER,)) == ends(upper)[0]
+
+
 def test_removing_is_a_lower_bound_of_replacing_at_every_order():
     fixed = Oracle().truth(Ask("rdp", (FIXED,), "1.5", "replace_one"))
     removed = Oracle().truth(Ask("rdp", (SAMPLED,), "1.5"))
@@ -526,6 +533,14 @@ def test_rounding_explains_only_what_it_can():
     assert not explained_by_rounding(ask, Fraction(1, 10**10), Fraction(1, 10**9))
     for other in (Ask("rdp", (SAMPLED,), "1"), Ask("epsilon", (SAMPLED,), "0.001")):
         assert not explained_by_rounding(other, Fraction(1, 10**16), Fraction(1, 10**15))
+
+
+def test_rounding_explains_up_to_its_bound():
+    """64 · 8 units of 2^−53 times (α − 1) size, over α − 1: of a large size about 10 of them."""
+    ask = Ask("rdp", (SAMPLED,), "2")
+    most = 64 * 8 * 10 * Fraction(1, 2**53)
+    assert explained_by_rounding(ask, most, Fraction(10))
+    assert not explained_by_rounding(ask, most * 2, Fraction(10))
 
 
 def test_the_same_value_but_for_rounding():
