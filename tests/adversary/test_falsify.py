@@ -14,6 +14,7 @@ from symacct import DomainError, Kind, Theorem, falsify, theorems
 from symacct.adversary.candidates import Candidates
 from symacct.adversary.claims import CLAIMS, conjectured
 from symacct.adversary.schemes.noise import NOISES, NoisyAnswer, _beyond, _zeroed_moment
+from symacct.adversary.schemes.operations import Allocated
 from symacct.adversary.search import Ruler, Search, samples, tasks
 from symacct.cli import main
 from symacct.kernel.arithmetic.ball import ball, precision, rational
@@ -377,6 +378,16 @@ def spoken_order(theorem):
 
 def first_candidate(scheme):
     return samples(scheme, 1).rounded(0, 100)
+
+
+def test_the_law_of_an_allocation_of_fractions_is_exact():
+    """One of three steps at random, where a third is no float."""
+    half, law = Fraction(1, 2), (Fraction(1, 5), Fraction(4, 5))
+    laws = tuple(np.array([p], dtype=object) for p in (law, (half, half)))
+    ((mixed, plain), _) = Allocated(3).result(Candidates(laws, {}))
+    assert {type(x) for x in mixed[0]} == {Fraction}
+    assert mixed.sum() == plain.sum() == 1
+    assert mixed[0][0] == half**2 * law[0]
 
 
 @covering(lambda theorem: {(theorem.operation, theorem.kind, theorem.orders)})
