@@ -44,21 +44,20 @@ def put(place, s):
     return place * MP.ncdf(d + s / 2) - MP.ncdf(d - s / 2)
 
 
+def put_of_two(place, s):
+    """E(k − W₁ − W₂)₊ of two lognormal variables: of the second one by `put`, over the first."""
+    end = (MP.log(place) + s * s / 2) / s
+    cuts = [MP.mpf(-16), *(end - MP.mpf(2) ** -j for j in range(-3, 7) if end - 2.0**-j > -16)]
+    return MP.quad(lambda z: put(place - MP.exp(s * z - s * s / 2), s) * MP.npdf(z), [*cuts, end])
+
+
 @covering(lambda sigma, y: {sigma == "1"})
 @pytest.mark.parametrize(("sigma", "y"), [("1", "17/4"), ("20", "1/10"), ("2/5", "3")])
 def test_two_steps_by_quadrature(sigma, y):
     """E(K − W₁ − W₂)₊ by the second one's closed form, integrated over the first."""
     s, at = 1 / independent.number(MP, Fraction(sigma)), independent.number(MP, Fraction(y))
-
-    def shortfall(place):
-        end = (MP.log(place) + s * s / 2) / s
-        cuts = [MP.mpf(-16), *(end - MP.mpf(2) ** -j for j in range(-3, 7) if end - 2.0**-j > -16)]
-        return MP.quad(
-            lambda z: put(place - MP.exp(s * z - s * s / 2), s) * MP.npdf(z), [*cuts, end]
-        )
-
-    removed = (shortfall(2 * MP.exp(at)) - 2 * MP.expm1(at)) / 2
-    added = MP.exp(at) * shortfall(2 * MP.exp(-at)) / 2
+    removed = (put_of_two(2 * MP.exp(at), s) - 2 * MP.expm1(at)) / 2
+    added = MP.exp(at) * put_of_two(2 * MP.exp(-at), s) / 2
     for found, value in zip(sticks(sigma, 2, Fraction(y), 30), (removed, added), strict=True):
         assert contains(found, value, 14)
         assert found.rel_accuracy_bits() > 90
@@ -251,6 +250,15 @@ def test_one_run_far_above_the_others_by_quadrature(sigma, y):
     assert abs(float(removed) / value - 1) < 1e-8
     assert removed.rel_accuracy_bits() > 30
     assert added.upper() < removed.lower()
+
+
+@pytest.mark.parametrize("y", [10, 20, 30, 50])
+def test_a_record_added_to_one_of_two_runs_of_little_noise_is_between_its_bounds(y):
+    """Where no contour answers: from above by the mean of the two losses."""
+    square = Fraction(50)
+    found = AllocatedGaussian(square, 2).hockey_stick(arb(y), True)
+    assert contains(found, MP.exp(y) * put_of_two(2 * MP.exp(-y), MP.sqrt(50)) / 2)
+    assert 0 < found.upper() < 1
 
 
 def test_little_noise_has_the_digits_that_both_ends_share():

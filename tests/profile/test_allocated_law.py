@@ -6,6 +6,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import mpmath
+import numpy as np
 import pytest
 from flint import arb, ctx
 from hypothesis import given
@@ -117,6 +118,19 @@ def test_a_ratio_next_to_a_node_has_a_share_above_it():
     assert start == 0.0
     beyond = above.masses[round(1 / step) - above.first + 1 :].sum()
     assert beyond * math.expm1(step) >= share * 2.0**-61
+
+
+@pytest.mark.parametrize("step", [2.0**-4, 1.0])
+@pytest.mark.parametrize("node", [-3, 0, 2])
+def test_what_the_nodes_exceed_one_ratio_by_is_bounded(step, node):
+    """(r − r₀)(r₁ − r)/(r₁ − r₀) of the Q-mass at r, the most in the middle of r₀ and r₁."""
+    ends = math.exp(step * node), math.exp(step * (node + 1))
+    ratio = sum(ends) / 2
+    outcomes = allocated_law._Outcomes(np.array([ratio / 8]), np.array([math.log(ratio)]))
+    law = outcomes.on_nodes(0.0, 0.0, arb(step))
+    exceeds = float(law.masses[1]) * (1 - ratio / ends[1])
+    assert exceeds == pytest.approx((ends[1] - ends[0]) / 32, rel=1e-9)
+    assert exceeds <= float(law.excess[1]) * (1 + 1e-9)
 
 
 def enumerated(noise, steps, y, reverse, reach=12):

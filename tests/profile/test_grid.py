@@ -239,6 +239,15 @@ def test_digits_that_a_grid_has_not(monkeypatch):
         Accountant(30).epsilon(2 * pair, "1/100", "exact", digits=30)
 
 
+def test_a_product_with_one_mass_keeps_it():
+    """The smallest masses are cut from both ends, and the last one that is left is not."""
+    products = grid.Products(8, 3)
+    one = grid.Masses(3, [250], 0)
+    assert products.product(grid.Masses(2, [200], 0), one) == (5, [200 * 250 // 256 + 1], 0)
+    first, rising, cut = products.product(grid.Masses(0, [1, 200], 0), one)
+    assert (first, rising, cut) == (4, [200 * 250 // 256 + 1], 1)
+
+
 def test_digits_that_no_grid_has():
     """Where none is known fewer would be no remedy."""
     with pytest.raises(PrecisionError, match="gives about 0 digits, needed a larger δ"):

@@ -57,7 +57,7 @@ def gauss_error(half, most, rho, count):
 )  # fmt: skip
 def laplace_between_its_atoms(m):
     s, a = Fraction(3, 2), 2.5
-    for gamma in (Fraction(1, 3), Fraction(1)):
+    for gamma in (Fraction(1, 8), Fraction(1, 3), Fraction(1)):
         part, g = m.LaplaceLoss(s, gamma), number(gamma)
         low, high = (mp.log(1 - g + g * mp.exp(end)) for end in (-1.5, 1.5))
         yield part.largest(False), high
