@@ -285,6 +285,16 @@ def test_after_what_is_too_large_the_other_side_is_asked(tmp_path):
         assert any(one.worst.below for one in asking.clusters.ranked())
 
 
+def test_two_ways_are_as_wrong_where_they_are_equal_to_a_hundredth(tmp_path):
+    hello = HELLO_OF_A_PROGRAM.replace("}]", '}], "conversion": "improved"')
+    ask = Ask("epsilon", (gaussian(),), "1e-5")
+    usual, near, far = (Finding("loose", ask, Answer(Fraction(x))) for x in ("2", "2.01", "3"))
+    with process.Peer(program(tmp_path, "say({'value': value})", hello)) as peer:
+        asking = session.Session(peer, Extent(2, 1, 4, 0, 1, 0, 5, 60))
+        assert asking._as_good(usual, near)
+        assert not asking._as_good(usual, far)
+
+
 def test_what_is_plotted_of_a_baseline_has_one_part(tmp_path):
     """A box is about one mechanism; of a composition it would be the first."""
     known = tuple(Ask("rdp", parts, "2") for parts in ((gaussian(),), (gaussian(), gaussian("2"))))
