@@ -441,6 +441,14 @@ def test_float64_at_order_1_with_more_nodes_than_memory_is_a_limit():
         Accountant(engine="float64").rdp(node, 1)
 
 
+def test_a_row_of_a_line_has_one_node():
+    bell = triangles.Bell(arb(0), (arb(0), arb(0)))
+    rule = triangles.PlaneRule((0.5, 1.0), (1.0, 0.0), 7.5)
+    rows = list(triangles.rows_of(rule, triangles.BellMajorant((bell,))))
+    assert rows == [(i, 0, 1) for i in range(*triangles._span(bell, -0.5, 0.5))]
+    assert len(rows) > 1
+
+
 def test_the_nodes_left_out_of_a_line_are_at_most_their_bound():
     bell = triangles.Bell(arb(0), (arb(0), arb(0)))
     rule = triangles.PlaneRule((0.5, 0.0), (1.0, 0.0), 7.5)
