@@ -15,6 +15,7 @@ from symacct.adversary.candidates import Candidates
 from symacct.adversary.claims import CLAIMS, conjectured
 from symacct.adversary.schemes.noise import NOISES, NoisyAnswer, _beyond, _zeroed_moment
 from symacct.adversary.schemes.operations import Allocated
+from symacct.adversary.schemes.samplings import SkewedRight
 from symacct.adversary.search import Ruler, Search, samples, tasks
 from symacct.cli import main
 from symacct.kernel.arithmetic.ball import ball, precision, rational
@@ -378,6 +379,17 @@ def spoken_order(theorem):
 
 def first_candidate(scheme):
     return samples(scheme, 1).rounded(0, 100)
+
+
+def test_condition_4_is_asked_of_the_odd_moments_in_both_directions():
+    """At order 3: of ratios 2 and ⅔ they are ¼ − 1/36 and 0, of 1/10 and 11/10 one is below 0."""
+
+    def laws(p, q):
+        return Candidates(tuple(np.array([[x, 1 - x]], dtype=object) for x in (p, q)), {})
+
+    right, left = (laws(Fraction(1, x), Fraction(1, y)) for x, y in ((2, 4), (100, 10)))
+    assert SkewedRight().admits(right, 3).all()
+    assert not SkewedRight().admits(left, 3).any()
 
 
 def test_the_law_of_an_allocation_of_fractions_is_exact():

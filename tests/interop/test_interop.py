@@ -291,6 +291,14 @@ def test_a_missing_field_and_a_deep_tree_are_refused():
         from_dp_event(event)
 
 
+def test_nested_samples_with_replacement_are_counted():
+    event: Any = e.GaussianDpEvent(1.0)
+    for _ in range(10):
+        event = e.SampledWithReplacementDpEvent(9, 1, event)
+    with limits(depth=9), pytest.raises(LimitError, match="nesting depth"):
+        from_dp_event(event, "replace_one")
+
+
 @pytest.mark.parametrize(
     ("event", "node"),
     [
