@@ -55,7 +55,7 @@ def test_flint_integrates_in_one_place():
     found = [
         file.name for file in package.rglob("*.py") if "acb.integral(" in file.read_text("utf-8")
     ]
-    assert found == ["balls.py"]
+    assert found == ["ball.py"]
 
 
 QUESTIONS = [

@@ -96,7 +96,7 @@ class Build:
         """(mechanisms, counts) of a part, written as the ask has it."""
         named = self.run(part, adjacency)
         if self.how.get("count") == "nested":
-            inner, outer = line._nested(part["count"])
+            inner, outer = line.nested(part["count"])
             return [self.compose([named], [inner])], [outer]
         shares = line.counts(part["count"], self.how, MOST_REPEATS)
         same = self.how.get("sharing") == "shared" or self.how.get("count") == "split"

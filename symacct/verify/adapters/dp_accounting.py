@@ -81,7 +81,7 @@ def counted(part, how):
     if count == 1:
         return event
     if how.get("count") == "nested":
-        inner, outer = line._nested(count)
+        inner, outer = line.nested(count)
         return e.SelfComposedDpEvent(e.SelfComposedDpEvent(event, inner), outer)
     shares = line.counts(count, how, MOST_REPEATS)
     if len(shares) == 1:
