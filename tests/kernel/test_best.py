@@ -31,6 +31,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     SymacctError,
     calibrate,
+    limits,
     parse,
     risk,
     shuffled,
@@ -298,7 +299,8 @@ def test_the_true_number_is_asked_for_again_in_what_others_leave(monkeypatch):
 
     monkeypatch.setattr(Profile, "guarantee", too_much_at_first)
     m = 100 * PoissonSubsample(Gaussian(2), "1/100")
-    found = Accountant(4).epsilon(m, "1e-5")
+    with limits(seconds=60):  # of which the others take a second or two
+        found = Accountant(4).epsilon(m, "1e-5")
     assert given[0] < given[1]
     assert (found.conversion, found.kind, found.note) == ("exact", Kind.EXACT, "")
 

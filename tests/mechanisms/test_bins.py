@@ -18,6 +18,7 @@ from symacct import (
     PoissonSubsample,
     RandomAllocation,
     from_json,
+    limits,
     parse,
 )
 from symacct.export.description import describe
@@ -230,7 +231,8 @@ def losses(gram, sigma, draws, seed):
 def test_ten_epochs_of_four_bands(count, delta, simulated, most):
     """Less than half way from the simulated pair to what is known without a secret place."""
     m = BallsInBins(HALVES, NOISE, count, 10)
-    found = m.epsilon(str(delta), 4)
+    with limits(seconds=60):
+        found = m.epsilon(str(delta), 4)
     assert simulated < found.epsilon.lower
     assert found.epsilon.upper < most
     assert found.kind is Kind.UPPER

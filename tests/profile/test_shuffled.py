@@ -395,9 +395,11 @@ def test_the_law_in_floats_is_above_and_near(k, n, near):
         assert truth - short - 1e-15 <= found <= truth * (1 + near) + 1e-9
 
 
-def test_many_rounds_within_seconds():
+def test_many_rounds_are_had_in_a_minute():
+    """As a rule in five seconds: on a slow machine, less is proved in that time."""
     crowd = 1000 * shuffled(RandomizedResponse("3/4"), 10**6)
-    assert 0.168 < float(crowd.epsilon("1e-6", 4)) < 0.1686
+    with limits(seconds=60):
+        assert 0.168 < float(crowd.epsilon("1e-6", 4)) < 0.1686
 
 
 # --- laws
@@ -596,6 +598,6 @@ def test_what_some_datasets_cost_is_said_in_time(rounds):
     answers = shuffled(RandomizedResponse.of_epsilon(1, k=10), 10**6)
     with limits(seconds=60):
         one = answers.lower_epsilon("1e-6", 6)
-    with limits(seconds=7):
+    with limits(seconds=30):
         bound = (rounds * answers).lower_epsilon("1e-6", 30)
     assert 0.999 * one.lower < bound.lower
