@@ -168,7 +168,6 @@ def test_replacing_is_known_between_its_bounds(monkeypatch):
     assert between.lower < known.lower <= known.upper < between.upper
 
 
-@pytest.mark.usefixtures("bracketing")
 def test_what_is_of_no_kind_that_counts_has_no_lower_end_above_0():
     upper = Accountant().rdp(ZCDP("1/50"), 2)
     assert upper.claim.kind is Kind.UPPER
@@ -176,6 +175,7 @@ def test_what_is_of_no_kind_that_counts_has_no_lower_end_above_0():
     assert _lower_or_zero(lambda: upper, (Kind.UPPER,)) == ends(upper)[0]
 
 
+@pytest.mark.usefixtures("bracketing")
 def test_removing_is_a_lower_bound_of_replacing_at_every_order():
     fixed = Oracle().truth(Ask("rdp", (FIXED,), "1.5", "replace_one"))
     removed = Oracle().truth(Ask("rdp", (SAMPLED,), "1.5"))
