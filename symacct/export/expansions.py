@@ -800,8 +800,7 @@ class ExpandedCurve(OperationCurve):
         theorem, at = self.best(alpha), alpha
         if theorem.reads == "itself" and isinstance(alpha, sympy.Expr):
             at = 2  # the only whole order that it reads
-        is_hull = isinstance(at, int | Fraction) and at <= self.node._hull_up_to
-        return self._inferred_by(theorem, at, is_hull)[0], False
+        return self._inferred_by(theorem, at)[0], False
 
 
 @binomial_sum.register

@@ -177,7 +177,7 @@ class NodeCurve:
 
     def claim(self, alpha: Order) -> Claim:
         """The claim about ε(α)."""
-        return self.inferred(alpha if type(alpha) is int else _canonical_order(alpha))[0]
+        return self.inferred(_canonical_order(alpha))[0]
 
     def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
         """The claim about ε(α), and whether it is the same whatever values the curves have.
@@ -443,10 +443,8 @@ class OperationCurve(NodeCurve):
         """The theorems whose best value is the answer at α; an error where none is proved there."""
         key = theorem_registry.order_class(alpha)
         if key not in self._theorems:
-            by = self.evaluation.by
-            named = () if by is None else theorem_registry.named_about(by, self.node)
-            if named:
-                answering = theorem_registry.pinned(named, self.node, alpha)
+            if self._pinned:
+                answering = theorem_registry.pinned(self._pinned, self.node, alpha)
             else:
                 goal, with_partial = self.evaluation.goal, not self.evaluation.skips_partial
                 answering = theorem_registry.bounding(self.node, alpha, goal, with_partial)
@@ -459,7 +457,7 @@ class OperationCurve(NodeCurve):
         A sample of rate 1 has the curve of its mechanism, unless a theorem is pinned.
         """
         theorems = self.theorems(alpha)  # raises where nothing is proved
-        if self.node.sampling_rate == 1 and self._has_curve_of_mechanism():
+        if self._is_full_sample and not self._pinned:
             return self.evaluation.curve(self.node.children[0])(alpha)
         if len(theorems) == 1:
             return self.value_by(theorems[0], alpha)
@@ -473,11 +471,17 @@ class OperationCurve(NodeCurve):
         best = ctx.minimum if self.evaluation.goal is Kind.UPPER else ctx.maximum
         return best(*(value for _, value in values))
 
-    def _has_curve_of_mechanism(self) -> bool:
-        """Has this sample of rate 1 the curve of its mechanism? By a pinned theorem it has not."""
+    @cached_property
+    def _pinned(self) -> tuple[Theorem, ...]:
+        """The theorems that `by` names and that are about this node."""
         by = self.evaluation.by
-        is_one_step = isinstance(self.node, Operation) and self.node._is_one_step()
-        return is_one_step and (by is None or not theorem_registry.named_about(by, self.node))
+        return () if by is None else theorem_registry.named_about(by, self.node)
+
+    @cached_property
+    def _is_full_sample(self) -> bool:
+        """Is it a sample of rate 1, whose curve is that of its mechanism?"""
+        node = self.node
+        return isinstance(node, Operation) and node.sampling_rate == 1 and node._is_one_step()
 
     def _values(self, alpha: Order) -> list[tuple[Theorem, Number]]:
         """The value of each theorem at α, up to the first tight one that has a value.
@@ -594,28 +598,27 @@ class OperationCurve(NodeCurve):
 
     def inferred(self, alpha: Order, throughout: bool = False) -> tuple[Claim, bool]:
         """The claim about ε(α), and whether no value decides it: then it is remembered."""
-        # Is it an order up to which ε is the hull of its values at whole orders?
-        is_hull = isinstance(alpha, int | Fraction) and alpha <= self.node._hull_up_to
         theorems = self.theorems(alpha)
         if throughout and any(theorem.partial for theorem in theorems):
             answering = theorem_registry.answering_always(theorems)
-            return self._inferred_by(answering, alpha, is_hull)[0], False
-        key = theorem_registry.order_class(alpha), is_hull, self.evaluation.claim_key
+            return self._inferred_by(answering, alpha)[0], False
+        key = theorem_registry.order_class(alpha), self._is_hull(alpha), self.evaluation.claim_key
         memo: dict[object, Claim] = self.node._derived("claims")
         if key in memo:
             return memo[key], True
-        claim, is_settled = self._inferred_by(self.best(alpha), alpha, is_hull)
+        claim, is_settled = self._inferred_by(self.best(alpha), alpha)
         is_settled = is_settled and len(theorems) == 1
         if is_settled:
             memo[key] = claim
         return claim, is_settled
 
-    def _inferred_by(self, theorem: Theorem, alpha: Order, is_hull: bool) -> tuple[Claim, bool]:
-        """The claim of a theorem at α, from the claims about the curves at the orders it reads.
+    def _is_hull(self, alpha: Order) -> bool:
+        """Is the order a number up to which ε is the hull of its values at whole orders?"""
+        return isinstance(alpha, int | Fraction) and alpha <= self.node._hull_up_to
 
-        `is_hull` says that ε is the hull of its values at whole orders there.
-        """
-        order_read = alpha
+    def _inferred_by(self, theorem: Theorem, alpha: Order) -> tuple[Claim, bool]:
+        """The claim of a theorem at α, from the claims about the curves at the orders it reads."""
+        is_hull, order_read = self._is_hull(alpha), alpha
         if is_hull or theorem.reads == "itself":
             order_read = at_least_two(floor_order(alpha))
         if theorem.orders.whole and theorem.reads != "itself":
