@@ -377,41 +377,36 @@ class BestOrder:
         curve = curve or self.curve()
         key = BALL.bits, curve.evaluation.variant
         if key not in self._objectives:
-            self._objectives[key] = functools.partial(self._converted, curve, {})
+            self._objectives[key] = functools.cache(functools.partial(self._converted, curve))
         return self._objectives[key]
 
-    def _converted(self, curve: NodeCurve, memo: dict[Order, arb], alpha: Order) -> arb:
-        """f(α), from `memo` if it is there; ∞ where the curve cannot be computed.
+    def _converted(self, curve: NodeCurve, alpha: Order) -> arb:
+        """f(α); ∞ where the curve cannot be computed, as long as there is patience left.
 
-        That goes on as long as there is patience left. The first refusal is kept: the answer is
-        then not called optimal, and it is raised once no order of _TUNING.patience could be
-        computed. What bits do not resolve is asked with more.
+        The first refusal is kept: the answer is then not called optimal, and it is raised once no
+        order of _TUNING.patience could be computed. What bits do not resolve is asked with more.
         """
-        if alpha in memo:
-            return memo[alpha]
         try:
             value = self.question.objective(curve.local_value(alpha), alpha)
         except OrderError:
             if self.question.by is None:
                 raise
-            # A pinned theorem says nothing there: another order may do.
-            return memo.setdefault(alpha, arb("inf"))
+            return arb("inf")  # a pinned theorem says nothing there: another order may do
         except (PrecisionError, LimitError) as error:
             self._patience -= 1
             self._skipped = self._skipped or error
             if self._patience == 0:
                 raise self._skipped from None
-            # Any other order is as sound, if not proved the best.
-            return memo.setdefault(alpha, arb("inf"))
+            return arb("inf")  # any other order is as sound, if not proved the best
         # A log δ next to 0 need not be told from 0, if δ has its digits.
         is_resolved = is_steady(value) or is_steady(self.question.answer(value))
         if not is_resolved and self._can_have_more_bits(curve):
             with precision(2 * BALL.bits):  # what is left may have cancelled
-                return memo.setdefault(alpha, self.objective()(alpha))
+                return self.objective()(alpha)
         if not (value.is_finite() or value > 0 or value < 0):
             self._skipped = self._skipped or undecided(echo(self.question.m), self.digits)
         self._patience = -1  # negative: one order has a value, so that the search never gives up
-        return memo.setdefault(alpha, value)
+        return value
 
     def _can_have_more_bits(self, curve: NodeCurve) -> bool:
         """Is it the node's own curve, at a precision that may be doubled?"""
