@@ -743,7 +743,7 @@ def from_ball(
         close = 0 if x.is_exact() else max(0, x.rel_accuracy_bits())
         bits += x.bits() + min(close, limits.current().bits)
     with precision(bits):
-        low, high = x.lower(), x.upper()
+        low, high = ends_of(x)
     if x.is_nan():  # nothing is known
         low, high = arb("-inf"), arb("inf")
     if low < 0 and not signed:

@@ -336,20 +336,23 @@ def _largest(
 
 
 def directions_of(dominating: list[Product]) -> list[CompositionProfile]:
-    """List the directions of every product, none twice.
-
-    A direction is known by its parts and counts, turned where the exchanged pairs are known.
-    """
+    """List the directions of every product, none twice."""
     every: dict[object, CompositionProfile] = {}
     for product in dominating:
         for way in product.directions:
-            turned = [(part.exchanged, k) for part, k in product.runs] if way.reverse else []
-            is_turned = way.reverse and all(part is not None for part, _ in turned)
-            counts: Counter[Part | None] = Counter()
-            for part, k in turned if is_turned else product.runs:
-                counts[part] += k
-            every.setdefault((frozenset(counts.items()), way.reverse and not is_turned), way)
+            every.setdefault(_oriented(product, way.reverse), way)
     return list(every.values())
+
+
+def _oriented(product: Product, reverse: bool) -> tuple[frozenset[tuple[Part, int]], bool]:
+    """Identify a direction by its parts and counts, turned where the exchanged pairs are known."""
+    exchanged = [(part.exchanged, k) for part, k in product.runs]
+    turned = [(part, k) for part, k in exchanged if part is not None]
+    is_turned = reverse and len(turned) == len(exchanged)
+    counts: Counter[Part] = Counter()
+    for part, k in turned if is_turned else product.runs:
+        counts[part] += k
+    return frozenset(counts.items()), reverse and not is_turned
 
 
 # --- the conversion

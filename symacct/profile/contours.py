@@ -1467,13 +1467,12 @@ class Contours:
         bracket = RootBracket(self.roughly, delta, digits)
         at = about_root(self.runs, bracket)
         wanted = self._digits_for_root(at, digits)
-        others = None
+        others = other_roots(self.runs, bracket)
         for _ in range(_ATTEMPTS):
             if bracket.root is not None:
                 return bracket.root
             root = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
             if root is None:
-                others = others or other_roots(self.runs, bracket)
                 try:
                     place = next((y for y in others if y != at), at)
                 except PrecisionError:  # of a δ, which nobody asked for
