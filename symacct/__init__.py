@@ -362,7 +362,7 @@ def __getattr__(name: str) -> Any:
         meant = None if name.startswith("_") else nearest(name, __all__)
         remedy = f"; did you mean {meant}?" if meant else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{remedy}")
-    for register in _REGISTERS:  # a question walks these
+    for register in ("nodes", "theorems", "conversion", "accountant"):  # a question walks these
         _HOMES[register].open()
     if name in _NAMED:
         found: Any = import_module(f"symacct.{_NAMED[name]}")
